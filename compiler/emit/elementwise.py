@@ -1,0 +1,110 @@
+"""Element-wise layers: one or two long-word streams in, one out, any layout as long as all agree.
+
+A value is `num_lw` consecutive long words at a word address of local memory "m" (LM0) or "n" (LM1); a step handles
+four of them, one a cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compiler.emit.asm import Asm, cycle_mask
+
+OPERAND_A = "$lr0v"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Where a value lies in local memory: memory letter, word address, long words."""
+
+    lm: str
+    addr: int
+    num_lw: int
+
+    def at(self, lw: int, *, wide: bool = False) -> str:
+        """Operand text for the four cycles from long word `lw` on (`wide`: two long words a cycle)."""
+        return f"${'ll' if wide else 'l'}{self.lm}{self.addr + 2 * lw}v"
+
+    def groups(self) -> Iterator[tuple[int, str]]:
+        """(first long word, destination mask) of every step."""
+        for lw in range(0, self.num_lw, 4):
+            yield lw, cycle_mask(self.num_lw - lw)
+
+
+def emit_copy(asm: Asm, src: Stream, dst: Stream) -> None:
+    """Move a value to another place (Identity: to the other local memory)."""
+    for lw, mask in dst.groups():
+        asm.op(f"lpassa {src.at(lw)} {dst.at(lw)}{mask}")
+
+
+def emit_relu(asm: Asm, prec: str, src: Stream, dst: Stream) -> None:
+    """max(x, 0) as the ALU gives it: negative inputs become -0."""
+    for lw, mask in dst.groups():
+        asm.op(f"{prec}relu {src.at(lw)} {src.at(lw)} {dst.at(lw)}{mask}")
+
+
+def emit_equal_int(asm: Asm, prec: str, a: Stream, b: Stream, dst: Stream) -> None:
+    """1 where the integers agree, else 0."""
+    for lw, mask in dst.groups():
+        asm.op(f"lpassa {a.at(lw)} {OPERAND_A}")
+        asm.op(f"{prec}xor {OPERAND_A} {b.at(lw)} $nowrite")
+        asm.op(f"{prec}lnot $aluf {dst.at(lw)}{mask}")
+
+
+def emit_half_to_float(asm: Asm, src: Stream, dst: Stream, *, words_split: bool) -> None:
+    """Widen.  `words_split`: a long word of four halves becomes two of two singles; else one holds one repeated element."""
+    if not words_split:
+        for lw, mask in dst.groups():
+            asm.op(f"hvpassa {src.at(lw)} {dst.at(lw)}{mask}")
+        return
+    for lw in range(0, src.num_lw, 4):
+        mask = cycle_mask(src.num_lw - lw, wide=True)
+        asm.op(f"hvpassa {src.at(lw)} {dst.at(2 * lw, wide=True)}{mask}")
+
+
+def emit_float_to_half(asm: Asm, src: Stream, dst: Stream, *, words_split: bool) -> None:
+    """Narrow with one rounding; the inverse of `emit_half_to_float`."""
+    if not words_split:
+        for lw, mask in dst.groups():
+            asm.op(f"fvpassar {src.at(lw)} $lr0v")
+            asm.op("imm i\"32\" $ls0")
+            asm.op("ullsr $lr0v $ls0 $nowrite")
+            asm.op(f"lor $aluf $lr0v {dst.at(lw)}{mask}")
+        return
+    asm.op("zero $ls0")
+    for lw, mask in dst.groups():
+        asm.op(f"hvaddr $ls0 {src.at(2 * lw, wide=True)} {dst.at(lw)}{mask}")
+
+
+def emit_float_to_int(asm: Asm, src: Stream, dst: Stream) -> None:
+    """Truncate toward zero, clipped to 32 bit."""
+    for lw, mask in dst.groups():
+        asm.op(f"fftoi {src.at(lw)} {dst.at(lw)}{mask}")
+
+
+def emit_int_to_float(asm: Asm, src: Stream, dst: Stream) -> None:
+    """Nearest single of a signed 32-bit integer.
+
+    There is no such instruction: both 16-bit parts enter the mantissa of 2^23 by OR and leave it by a subtraction, which is exact;
+    high * 65536 + low rounds once.  The high part is biased by 2^15 to be unsigned.
+    """
+    asm.op('imm i"0x4B000000" $ls0')
+    asm.op('imm f"-8388608.0" $ls2')
+    asm.op('imm f"-8421376.0" $ls4')
+    asm.op('imm i"0xFFFF" $ls6')
+    asm.op('imm i"16" $ls8')
+    asm.op('imm f"65536.0" $ls10')
+    asm.op('imm i"-0x80000000" $ls12')
+    for lw, mask in dst.groups():
+        asm.op(f"lpassa {src.at(lw)} $lr0v")
+        asm.op("ixor $lr0v $ls12 $nowrite")
+        asm.op("uilsr $aluf $ls8 $nowrite")
+        asm.op("ior $aluf $ls0 $nowrite")
+        asm.op("fvadd $aluf $ls4 $lr8v")
+        asm.op("iand $lr0v $ls6 $nowrite")
+        asm.op("ior $aluf $ls0 $nowrite")
+        asm.op("fvadd $aluf $ls2 $ls16v")
+        asm.op("lpassa $ls10 $lr16v")
+        asm.op("lpassa $lr8v $t")
+        asm.op(f"fvfma $t $lr16v $ls16v {dst.at(lw)}{mask}")

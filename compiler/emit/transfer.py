@@ -1,0 +1,172 @@
+"""Download (DRAM -> LM) and Upload (LM -> DRAM) of a whole value, for every complete layout.
+
+The order of long words in DRAM, L2BM and L1BM is that of `compiler.layout.image`, chosen so that each stage is one kind of
+instruction.  With i the index inside an L1B and j inside an L2B (isa.md 7.3, 8.2):
+
+| levels            | L1BM <-> PE                           | L2BM <-> L1BM      | DRAM <-> L2BM             |
+|-------------------|---------------------------------------|--------------------|---------------------------|
+| MAB split         | `l1bmd` (i = 64a + 4m + p)            |                    |                           |
+| only PE split     | `l1bmm` / `l1bmm@0` (i = 4a + p)      |                    |                           |
+| both broadcast    | `l1bmp` / transpose + `l1bmm@0` (i=a) |                    |                           |
+| L1B split         |                                       | `l2bmd`            |                           |
+| L1B broadcast     |                                       | `l2bmb` / `l2bm@0` |                           |
+| L2B split         |                                       |                    | `mvp` parallel, per bank  |
+| L2B broadcast     |                                       |                    | `mvb` / `mvrlbor`         |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.emit.asm import MV_MAX, MV_UNIT, Asm, cycle_mask, round_up
+from compiler.layout import PadLayout
+
+L1BM_CHUNK = 2048
+L2BM_CHUNK = 8192
+L2BM_HALF = 16384
+L1BM_HALF = 4096
+
+
+@dataclass(frozen=True)
+class Route:
+    """How a layout travels: which levels are split, and its long words per PE."""
+
+    num_lw: int
+    l2b_split: bool
+    l1b_split: bool
+    mab_split: bool
+    pe_split: bool
+
+    @classmethod
+    def of(cls, layout: PadLayout) -> Route:
+        """Route of a complete layout."""
+        spec = layout.layout
+        return cls(
+            num_lw=layout.num_lw,
+            l2b_split=not spec.is_broadcast("L2B"),
+            l1b_split=not spec.is_broadcast("L1B"),
+            mab_split=not spec.is_broadcast("MAB"),
+            pe_split=not spec.is_broadcast("PE"),
+        )
+
+    @property
+    def per_address(self) -> int:
+        """Long words of an L1B per LM address."""
+        return 64 if self.mab_split else 4 if self.pe_split else 1
+
+    def l2_count(self, addresses: int) -> int:
+        """Long words of an L2B for `addresses` LM addresses, rounded up to the MV unit."""
+        count = addresses * self.per_address
+        return round_up(8 * round_up(count, 8) if self.l1b_split else count, MV_UNIT)
+
+    @property
+    def chunk(self) -> int:
+        """LM addresses moved at a time, bounded by the buffers used here."""
+        by_l1 = L1BM_CHUNK // self.per_address
+        by_l2 = L2BM_CHUNK // (self.per_address * (8 if self.l1b_split else 1))
+        return max(32, min(by_l1, by_l2) // 32 * 32)
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """(first address, count) of every chunk."""
+        return [(a, min(self.chunk, self.num_lw - a)) for a in range(0, self.num_lw, self.chunk)]
+
+
+def download(asm: Asm, route: Route, dram: int, lm: str, addr: int) -> None:
+    """DRAM image at `dram` -> local memory `lm` ("m" or "n") from word address `addr` on; chunks overlap their MVs."""
+    ranges = route.ranges()
+    pending = [_dram_to_l2(asm, route, dram, 0, *ranges[0])]
+    for k, (first, count) in enumerate(ranges):
+        if k + 1 < len(ranges):
+            pending.append(_dram_to_l2(asm, route, dram, (k + 1) % 2, *ranges[k + 1]))
+        for tag in pending[k]:
+            asm.wait(tag)
+        _l2_to_l1(asm, route, k % 2, count)
+        _l1_to_pe(asm, route, k % 2, lm, addr + 2 * first, count)
+
+
+def upload(asm: Asm, route: Route, lm: str, addr: int, dram: int) -> None:
+    """Local memory -> DRAM image; returns with all transfers completed."""
+    pending: list[list[int]] = []
+    for k, (first, count) in enumerate(route.ranges()):
+        if k >= 2:
+            for tag in pending[k - 2]:
+                asm.wait(tag)
+        _pe_to_l1(asm, route, k % 2, lm, addr + 2 * first, count)
+        _l1_to_l2(asm, route, k % 2, count)
+        pending.append(_l2_to_dram(asm, route, dram, k % 2, first, count))
+    asm.wait_all()
+
+
+def _banked(route: Route, dram: int, first: int, count: int) -> list[tuple[str, int, int]]:
+    """(bank suffix, DRAM address, size) of the MVs of a chunk; a large chunk is cut at the MV size limit."""
+    size, skip = route.l2_count(count), route.l2_count(first) if first else 0
+    if size > MV_MAX:
+        raise ValueError("chunk exceeds one MV")
+    if not route.l2b_split:
+        return [("", dram + skip // 4, size)]
+    total = route.l2_count(route.num_lw)
+    return [(f"@.{bank}", dram + bank * total + skip, size) for bank in (0, 1)]
+
+
+def _dram_to_l2(asm: Asm, route: Route, dram: int, half: int, first: int, count: int) -> list[int]:
+    mnemonic = "mvp" if route.l2b_split else "mvb"
+    buffer = half * L2BM_HALF
+    moves = _banked(route, dram, first, count)
+    return [asm.mv(mnemonic, size, f"$d{src} $lc{buffer}{bank}") for bank, src, size in moves]
+
+
+def _l2_to_dram(asm: Asm, route: Route, dram: int, half: int, first: int, count: int) -> list[int]:
+    mnemonic = "mvp" if route.l2b_split else "mvrlbor"
+    buffer = half * L2BM_HALF
+    moves = _banked(route, dram, first, count)
+    return [asm.mv(mnemonic, size, f"$lc{buffer}{bank} $d{dst}") for bank, dst, size in moves]
+
+
+def _l2_to_l1(asm: Asm, route: Route, half: int, count: int) -> None:
+    l2, l1, total = half * L2BM_HALF, half * L1BM_HALF, count * route.per_address
+    if route.l1b_split:
+        for k in range(round_up(total, 32) // 32):
+            asm.op(f"l2bmd $lc{l2 + 256 * k} $lb{l1 + 32 * k}")
+    else:
+        for k in range(round_up(total, 64) // 64):
+            asm.op(f"l2bmb $lc{l2 + 64 * k} $lb{l1 + 64 * k}")
+
+
+def _l1_to_l2(asm: Asm, route: Route, half: int, count: int) -> None:
+    l2, l1, total = half * L2BM_HALF, half * L1BM_HALF, count * route.per_address
+    if route.l1b_split:
+        for k in range(round_up(total, 32) // 32):
+            asm.op(f"l2bmd $lb{l1 + 32 * k} $lc{l2 + 256 * k}")
+    else:
+        for k in range(round_up(total, 64) // 64):
+            asm.op(f"l2bm@0 $lb{l1 + 64 * k} $lc{l2 + 64 * k}")
+
+
+def _l1_to_pe(asm: Asm, route: Route, half: int, lm: str, addr: int, count: int) -> None:
+    l1 = half * L1BM_HALF
+    if route.mab_split:
+        for k in range(0, count, 4):
+            asm.op(f"l1bmd $lb{l1 + 64 * k} $l{lm}{addr + 2 * k}v{cycle_mask(count - k)}")
+    elif route.pe_split:
+        for k in range(0, count, 4):
+            asm.op(f"l1bmm $lb{l1 + 4 * k} $l{lm}{addr + 2 * k}v{cycle_mask(count - k)}")
+    else:
+        for k in range(0, count, 4):
+            asm.op(f"l1bmp $lb{l1 + k} $l{lm}{addr + 2 * k}v{cycle_mask(count - k)}")
+
+
+def _pe_to_l1(asm: Asm, route: Route, half: int, lm: str, addr: int, count: int) -> None:
+    l1 = half * L1BM_HALF
+    for k in range(0, count, 4):
+        cycles = [addr + 2 * min(k + c, count - 1) for c in range(4)]
+        source = f"$l{lm}[{cycles[0]},{cycles[1]},{cycles[2]},{cycles[3]}]"
+        if route.mab_split:
+            asm.op(f"l1bmd {source} $lb{l1 + 64 * k}")
+        elif route.pe_split:
+            asm.op(f"l1bmm@0 {source} $lb{l1 + 4 * k}")
+        else:
+            # All PEs hold the same long word of cycle c; the transpose gives PE p that of cycle p, so that one row of L1BM holds
+            # four consecutive addresses.  The three surplus rows are overwritten by the next step or lie in the scratch.
+            asm.op(f"dmwrite {source} $lx0")
+            asm.op("dmread $lx0 $lr0v")
+            asm.op(f"l1bmm@0 $lr0 $lb{l1 + k}")

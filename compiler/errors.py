@@ -1,0 +1,19 @@
+"""Errors of the compiler; every one names the value or node it is about and what would be legal."""
+
+from __future__ import annotations
+
+
+class CompilerError(Exception):
+    """Base of everything the compiler refuses."""
+
+
+class DoesNotFit(CompilerError):
+    """A value or a layer needs more of some memory than there is."""
+
+
+class UnsupportedOperator(CompilerError):
+    """An operator (or a form of it) that has no emitter."""
+
+
+class LayoutConflict(CompilerError):
+    """No way is known from the layout a value has to the layout a layer needs."""

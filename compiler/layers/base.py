@@ -1,0 +1,136 @@
+"""What a layer is: one record per operator family, from which the planners and the code generator derive everything.
+
+A layer says which layouts it takes and gives, what the padding of its inputs must hold, which inputs it streams from
+DRAM, what scratch it needs, how it becomes VSM, and what it computes (a NumPy reference on raw element bits).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.emit.asm import Asm
+from compiler.emit.elementwise import Stream
+from compiler.errors import LayoutConflict
+from compiler.graph import Location, MNGraph, MNNode, MNType, MNValue
+from compiler.layout import Layout, PadLayout
+
+Raw = NDArray[Any]
+
+ZERO = "Zero"
+NEG_INF = "NegInf"
+DIRTY = "Dirty"
+
+
+@dataclass(frozen=True)
+class PadNeed:
+    """Padding an input must have along some axes before the layer may read it."""
+
+    kind: str
+    axes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Layouts a layer settles on; None for an input that is not read as a laid-out value (shapes, immediates)."""
+
+    inputs: tuple[PadLayout | None, ...]
+    outputs: tuple[PadLayout, ...]
+
+
+@dataclass
+class EmitContext:
+    """Where the values of a node are while it is emitted.  Scratch addresses are words, keyed by memory letter."""
+
+    graph: MNGraph
+    scratch: Mapping[str, int] = field(default_factory=dict)
+
+    def stream(self, name: str) -> Stream:
+        """The local-memory place of a value."""
+        value = self.graph.values[name]
+        assert value.layout is not None and value.addr is not None
+        if value.loc not in (Location.LM0, Location.LM1):
+            raise LayoutConflict(f"{name} is needed in local memory but lies in {value.loc}")
+        return Stream("m" if value.loc is Location.LM0 else "n", value.addr, value.layout.num_lw)
+
+    def dram(self, name: str) -> int:
+        """The DRAM address of a value."""
+        value = self.graph.values[name]
+        if value.loc is not Location.DRAM or value.addr is None:
+            raise LayoutConflict(f"{name} is needed in DRAM but lies in {value.loc}")
+        return value.addr
+
+
+class Layer(ABC):
+    """Base record.  Subclasses are stateless; one instance of each is in the registry."""
+
+    op_types: ClassVar[tuple[str, ...]]
+    #: inputs read straight from their DRAM image
+    streamed: ClassVar[frozenset[int]] = frozenset()
+    #: the output takes the place of the first input; nothing moves
+    alias: ClassVar[bool] = False
+    #: the output is written over the first input
+    in_place: ClassVar[bool] = False
+    #: the result is delivered in DRAM
+    to_dram: ClassVar[bool] = False
+    #: memory the first input must lie in / the output goes to (None: any / the other one)
+    first_in: ClassVar[Location | None] = None
+
+    def same_type(self, node: MNNode) -> tuple[str, ...]:
+        """Values of the node that must share one element type (dtype planner)."""
+        return ()
+
+    def half_values(self, node: MNNode) -> tuple[str, ...]:
+        """Values the `mixed` rule makes Half (inputs and outputs of matrix products)."""
+        return ()
+
+    def single_values(self, node: MNNode) -> tuple[str, ...]:
+        """Values that stay Float under every rule (accumulator addends)."""
+        return ()
+
+    def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
+        """Layouts the layer would like its inputs to have, given wishes for its outputs; None = no wish."""
+        return [None] * len(node.inputs)
+
+    @abstractmethod
+    def assign(
+        self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
+    ) -> Assignment:
+        """Settle the layouts, given those the inputs have now (None: free) and the consumers' wishes for the outputs."""
+
+    def padding(self, node: MNNode, graph: MNGraph) -> dict[int, PadNeed]:
+        """Padding needed, per input index."""
+        return {}
+
+    def result_padding(self, node: MNNode, graph: MNGraph) -> str:
+        """What the padding of the outputs holds."""
+        return DIRTY
+
+    def scratch(self, node: MNNode, graph: MNGraph) -> dict[str, int]:
+        """Words of scratch per local memory ("m", "n") while the node runs."""
+        return {}
+
+    @abstractmethod
+    def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
+        """Write the layer as straight-line VSM."""
+
+    @abstractmethod
+    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
+        """The same computation on raw element bits of the plain shapes (uint16/32/64), bit for bit."""
+
+
+def rows_axis(extent: int) -> list[tuple[int, str, int]]:
+    """The batch axis as all layers of this compiler lay it: L2B, L1B, then addresses (stride left to the caller as 1)."""
+    return [(8, "L2B", 1), (8, "L1B", 1), (max(1, -(-extent // 64)), "Addr", 1)]
+
+
+def raw_float(value: MNValue, raw: Raw) -> NDArray[np.float32]:
+    """Single-precision numbers behind raw bits of a Half or Float value."""
+    from compiler.layers.halfmath import half_to_float
+
+    return half_to_float(raw) if value.dtype is MNType.HALF else raw.view(np.float32)

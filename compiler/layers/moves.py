@@ -1,0 +1,73 @@
+"""Nodes the planners insert to move a value: MNCoreDownload, MNCoreUpload and Identity (to the other local memory)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from compiler.emit.asm import Asm
+from compiler.emit.elementwise import emit_copy
+from compiler.emit.transfer import Route, download, upload
+from compiler.graph import MNGraph, MNNode
+from compiler.layers.base import Assignment, EmitContext, Layer, Raw
+from compiler.layers.layouts import default_layout
+from compiler.layout import Layout, PadLayout
+
+
+class _Move(Layer):
+    def same_type(self, node: MNNode) -> tuple[str, ...]:
+        return (node.inputs[0], node.outputs[0])
+
+    def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
+        return [outputs[0]]
+
+    def assign(
+        self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
+    ) -> Assignment:
+        layout = inputs[0] or default_layout(graph.values[node.inputs[0]])
+        return Assignment((layout,), (layout,))
+
+    def result_padding(self, node: MNNode, graph: MNGraph) -> str:
+        return graph.values[node.inputs[0]].pad_type or "Dirty"
+
+    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
+        return [inputs[0]]
+
+
+def _route(graph: MNGraph, name: str) -> Route:
+    layout = graph.values[name].layout
+    assert layout is not None
+    return Route.of(layout)
+
+
+class Download(_Move):
+    """DRAM -> LM."""
+
+    op_types: ClassVar[tuple[str, ...]] = ("MNCoreDownload",)
+
+    def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
+        place = ctx.stream(node.outputs[0])
+        download(asm, _route(ctx.graph, node.outputs[0]), ctx.dram(node.inputs[0]), place.lm, place.addr)
+
+
+class Upload(_Move):
+    """LM -> DRAM."""
+
+    op_types: ClassVar[tuple[str, ...]] = ("MNCoreUpload",)
+    to_dram: ClassVar[bool] = True
+
+    def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
+        place = ctx.stream(node.inputs[0])
+        upload(asm, _route(ctx.graph, node.inputs[0]), place.lm, place.addr, ctx.dram(node.outputs[0]))
+
+
+class Identity(_Move):
+    """LM0 <-> LM1."""
+
+    op_types: ClassVar[tuple[str, ...]] = ("Identity",)
+
+    def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
+        emit_copy(asm, ctx.stream(node.inputs[0]), ctx.stream(node.outputs[0]))
+
+
+LAYERS: tuple[Layer, ...] = (Download(), Upload(), Identity())

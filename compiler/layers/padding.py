@@ -1,0 +1,82 @@
+"""MNCoreRefillPadding: overwrite the padding of a value with zero or minus infinity, in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from compiler.emit.asm import Asm
+from compiler.emit.padding import AxisIndex, emit_refill
+from compiler.graph import MNGraph, MNNode, MNType, MNValue
+from compiler.layers.base import DIRTY, NEG_INF, ZERO, Assignment, EmitContext, Layer, Raw
+from compiler.layers.layouts import default_layout
+from compiler.layout import Layout, Level, PadLayout
+
+MINUS_INFINITY = {MNType.HALF: 0xFE00, MNType.FLOAT: 0xFF800000, MNType.DOUBLE: 0xFFF0000000000000}
+
+
+def pad_element(kind: str, dtype: MNType) -> int:
+    """Raw bits of the padding element of a kind (floating point only for NegInf)."""
+    return MINUS_INFINITY[dtype] if kind == NEG_INF else 0
+
+
+def axis_index(value: MNValue, axis: int) -> AxisIndex:
+    """How the index along `axis` is made of levels, addresses and words."""
+    assert value.layout is not None
+    layout, words = value.layout, value.dtype.words_per_lw
+    terms: list[tuple[str, int, int, int]] = []
+    addresses, lanes = [0] * layout.num_lw, [0] * words
+    for weight, sub in layout.layout.axes[axis].weighted():
+        if sub.level is Level.ADDR:
+            for a in range(layout.num_lw):
+                addresses[a] += a // sub.stride % sub.extent * weight
+        elif sub.level is Level.W:
+            for w in range(words):
+                lanes[w] += w // sub.stride % sub.extent * weight
+        else:
+            terms.append((str(sub.level), sub.stride, sub.extent, weight))
+    return AxisIndex(layout.shape[axis], tuple(terms), tuple(addresses), tuple(lanes))
+
+
+class RefillPadding(Layer):
+    """Attributes: `kind` (Zero, NegInf), `axes` whose padding counts."""
+
+    op_types: ClassVar[tuple[str, ...]] = ("MNCoreRefillPadding",)
+    alias: ClassVar[bool] = True
+    in_place: ClassVar[bool] = True
+
+    def same_type(self, node: MNNode) -> tuple[str, ...]:
+        return (node.inputs[0], node.outputs[0])
+
+    def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
+        return [outputs[0]]
+
+    def assign(
+        self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
+    ) -> Assignment:
+        layout = inputs[0] or default_layout(graph.values[node.inputs[0]])
+        return Assignment((layout,), (layout,))
+
+    def result_padding(self, node: MNNode, graph: MNGraph) -> str:
+        layout = graph.values[node.inputs[0]].layout
+        assert layout is not None
+        padded = [d for d, (n, m) in enumerate(zip(layout.shape, layout.padded_shape, strict=True)) if n != m]
+        return str(node.attrs["kind"]) if set(padded) <= set(node.attrs["axes"]) else DIRTY
+
+    def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
+        value = ctx.graph.values[node.outputs[0]]
+        bits = value.dtype.bits
+        element = pad_element(str(node.attrs["kind"]), value.dtype)
+        pad_lw = 0
+        for _ in range(64 // bits):
+            pad_lw = pad_lw << bits | element
+        axes = [axis_index(value, axis) for axis in node.attrs["axes"]]
+        emit_refill(asm, ctx.stream(node.outputs[0]), pad_lw, axes)
+
+    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
+        return [inputs[0]]
+
+
+LAYERS: tuple[Layer, ...] = (RefillPadding(),)
+
+__all__ = ["LAYERS", "ZERO", "axis_index", "pad_element"]

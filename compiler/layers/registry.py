@@ -1,0 +1,35 @@
+"""All layers by operator name; an unknown operator is refused with its name, its place and the nearest known one."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+
+from compiler.errors import UnsupportedOperator
+from compiler.graph import MNNode
+from compiler.layers.base import Layer
+
+
+@cache
+def layers() -> dict[str, Layer]:
+    """Operator type -> layer."""
+    from compiler.layers import argmax, cast, equal, gemm, moves, padding, reduce_sum, relu, shape, switch
+
+    found: dict[str, Layer] = {}
+    for module in (argmax, cast, equal, gemm, moves, padding, reduce_sum, relu, shape, switch):
+        for layer in module.LAYERS:
+            for op_type in layer.op_types:
+                found[op_type] = layer
+    return found
+
+
+def layer_of(node: MNNode) -> Layer:
+    """The layer of a node.  Raises UnsupportedOperator."""
+    known = layers()
+    if node.op_type in known:
+        return known[node.op_type]
+    near = difflib.get_close_matches(node.op_type, known, n=1)
+    hint = f"; nearest known operator: {near[0]}" if near else ""
+    raise UnsupportedOperator(
+        f"operator {node.op_type} (node {node.name or node.outputs[0]!r}) has no emitter for the chip{hint}"
+    )

@@ -1,0 +1,89 @@
+"""Reshape, Flatten, Squeeze, Unsqueeze, Transpose: the same data seen with another shape; nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from compiler.emit.asm import Asm
+from compiler.errors import LayoutConflict
+from compiler.graph import MNGraph, MNNode
+from compiler.layers.base import Assignment, EmitContext, Layer, Raw
+from compiler.layers.layouts import default_layout
+from compiler.layout import Layout, LayoutError, PadLayout, merge_reshape
+
+
+class _Alias(Layer):
+    alias: ClassVar[bool] = True
+
+    def same_type(self, node: MNNode) -> tuple[str, ...]:
+        return (node.inputs[0], node.outputs[0])
+
+    def result_padding(self, node: MNNode, graph: MNGraph) -> str:
+        return graph.values[node.inputs[0]].pad_type or "Dirty"
+
+    def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
+        """Nothing moves."""
+
+
+class Reshape(_Alias):
+    """A reshape whose digits chain up to the new axes (compiler.md R9)."""
+
+    op_types: ClassVar[tuple[str, ...]] = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")
+
+    def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
+        value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
+        wanted = None
+        if outputs[0] is not None:
+            back = merge_reshape(PadLayout(out.shape, outputs[0]), value.shape)
+            wanted = back.layout if back is not None else None
+        return [wanted] + [None] * (len(node.inputs) - 1)
+
+    def assign(
+        self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
+    ) -> Assignment:
+        value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
+        layout = inputs[0] or default_layout(value)
+        result = merge_reshape(layout, out.shape)
+        if result is None:
+            raise LayoutConflict(
+                f"{node.op_type} {node.outputs[0]!r}: {value.shape} -> {out.shape} would move elements in layout {layout}"
+            )
+        return Assignment((layout, *([None] * (len(node.inputs) - 1))), (result,))
+
+    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
+        return [inputs[0].reshape(graph.values[node.outputs[0]].shape)]
+
+
+class Transpose(_Alias):
+    """A permutation of the axes."""
+
+    op_types: ClassVar[tuple[str, ...]] = ("Transpose",)
+
+    @staticmethod
+    def _perm(node: MNNode, graph: MNGraph) -> list[int]:
+        rank = len(graph.values[node.inputs[0]].shape)
+        return [int(axis) for axis in node.attrs.get("perm", range(rank)[::-1])]
+
+    def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
+        if outputs[0] is None:
+            return [None]
+        perm = self._perm(node, graph)
+        return [outputs[0].transpose([perm.index(axis) for axis in range(len(perm))])]
+
+    def assign(
+        self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
+    ) -> Assignment:
+        layout = inputs[0] or default_layout(graph.values[node.inputs[0]])
+        try:
+            return Assignment((layout,), (layout.transpose(self._perm(node, graph)),))
+        except LayoutError as error:
+            raise LayoutConflict(f"Transpose {node.outputs[0]!r}: {error}") from None
+
+    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
+        return [np.ascontiguousarray(inputs[0].transpose(self._perm(node, graph)))]
+
+
+LAYERS: tuple[Layer, ...] = (Reshape(), Transpose())

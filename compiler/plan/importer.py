@@ -1,0 +1,115 @@
+"""Compiled ONNX -> MNGraph: values with element types and shapes, nodes with attributes, parameters, immediates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from compiler.errors import CompilerError
+from compiler.graph import Location, MNGraph, MNNode, MNType, MNValue, OnnxType
+from compiler.layout import Layout, Level, PadLayout
+
+#: Inputs that are read at compile time; the value moves into the attribute of that name (None: shape of the result says it all).
+IMMEDIATES: dict[tuple[str, int], str | None] = {
+    ("Reshape", 1): None,
+    ("Squeeze", 1): None,
+    ("Unsqueeze", 1): None,
+    ("ReduceMax", 1): "axes",
+    ("ReduceSum", 1): "axes",
+    ("ChainerCastReduceSum", 1): "axes",
+}
+
+INTEGER_TYPES = {
+    OnnxType.INT64: MNType.INT,
+    OnnxType.INT32: MNType.INT,
+    OnnxType.BOOL: MNType.INT,
+    OnnxType.FLOAT32: MNType.FLOAT,
+}
+
+
+def import_model(model: onnx.ModelProto) -> MNGraph:
+    """The graph of a model whose value_info is complete.
+
+    Initializers that layers read as tensors become `params` with their data as `constant`; those of IMMEDIATES become Constant
+    nodes at IMM.  Raises CompilerError for values without static shape or with an element type the chip has no form for.
+    """
+    graph = MNGraph()
+    infos = {info.name: info for info in (*model.graph.value_info, *model.graph.input, *model.graph.output)}
+    constants: dict[str, NDArray[Any]] = {
+        tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer
+    }
+    for info in model.graph.input:
+        if info.name not in constants:
+            _add(graph, info.name, infos)
+            graph.inputs.append(info.name)
+    immediate = _immediate_names(model)
+    for name, data in constants.items():
+        code = onnx.helper.np_dtype_to_tensor_dtype(data.dtype)
+        value = MNValue(name, OnnxType.from_code(code), data.shape, _mn_type(name, code), constant=data)
+        graph.add_value(value)
+        if name in immediate:
+            _place_immediate(graph, value)
+        else:
+            graph.params.append(name)
+    for number, proto in enumerate(model.graph.node):
+        for name in proto.output:
+            if name:
+                _add(graph, name, infos)
+        graph.nodes.append(_node(proto, number, constants))
+    graph.outputs = [info.name for info in model.graph.output]
+    return graph
+
+
+def _mn_type(name: str, code: int) -> MNType:
+    kind = OnnxType.from_code(code)
+    if kind not in INTEGER_TYPES:
+        raise CompilerError(f"value {name!r} has element type {kind}; the chip code here handles {', '.join(INTEGER_TYPES)}")
+    return INTEGER_TYPES[kind]
+
+
+def _add(graph: MNGraph, name: str, infos: dict[str, onnx.ValueInfoProto]) -> None:
+    info = infos.get(name)
+    if info is None or not info.type.tensor_type.HasField("shape"):
+        raise CompilerError(f"value {name!r} has no inferred shape")
+    tensor = info.type.tensor_type
+    shape = []
+    for dim in tensor.shape.dim:
+        if not dim.HasField("dim_value"):
+            raise CompilerError(f"value {name!r} has the dynamic dimension {dim.dim_param!r}; all shapes must be static")
+        shape.append(dim.dim_value)
+    graph.add_value(MNValue(name, OnnxType.from_code(tensor.elem_type), tuple(shape), _mn_type(name, tensor.elem_type)))
+
+
+def _immediate_names(model: onnx.ModelProto) -> set[str]:
+    """Initializers that only compile-time inputs read."""
+    uses: dict[str, set[bool]] = {}
+    for node in model.graph.node:
+        for position, name in enumerate(node.input):
+            uses.setdefault(name, set()).add((node.op_type, position) in IMMEDIATES)
+    return {name for name, kinds in uses.items() if kinds == {True}}
+
+
+def _place_immediate(graph: MNGraph, value: MNValue) -> None:
+    """The form in which the listing of seed 3.1 shows a constant: over the L1Bs, copied everywhere else."""
+    extent = max(1, int(np.prod(value.shape, dtype=int)))
+    digits: list[tuple[int, Level, int]] = [(8, Level.L1B, 1)]
+    if extent > 8:
+        digits.append((-(-extent // 8), Level.ADDR, 1))
+    if len(value.shape) == 1:
+        value.layout = PadLayout(value.shape, Layout.build([digits]))
+    value.place_at(Location.IMM)
+    graph.nodes.append(MNNode("Constant", value.name, [], [value.name]))
+
+
+def _node(proto: onnx.NodeProto, number: int, constants: dict[str, NDArray[Any]]) -> MNNode:
+    attrs: dict[str, Any] = {a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute}
+    for position, name in enumerate(proto.input):
+        target = IMMEDIATES.get((proto.op_type, position))
+        if target is not None and name:
+            if name not in constants:
+                raise CompilerError(f"{proto.op_type} {proto.output[0]!r}: input {name!r} must be a constant")
+            attrs[target] = [int(v) for v in constants[name].ravel()]
+    return MNNode(proto.op_type, proto.name or f"node_{number}", list(proto.input), list(proto.output), attrs)

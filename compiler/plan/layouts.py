@@ -1,0 +1,122 @@
+"""Layout planner: wishes travel from the last node to the first, then layouts are settled from the first to the last.
+
+Where a value has another layout than a layer needs, a MNCoreLayoutSwitch goes in; where its padding must hold something
+it does not, a MNCoreRefillPadding.  Parameters and inputs take the layout their first reader asks for.
+"""
+
+from __future__ import annotations
+
+from compiler.errors import LayoutConflict
+from compiler.graph import MNGraph, MNNode, MNValue, PadType
+from compiler.layers.base import DIRTY, PadNeed
+from compiler.layers.layouts import default_layout
+from compiler.layers.registry import layer_of
+from compiler.layers.switch import plan_switch
+from compiler.layout import Layout, PadLayout
+
+
+def plan_layouts(graph: MNGraph) -> MNGraph:
+    """A new graph in which every value has a layout and every layer gets what it needs."""
+    planned = graph.copy()
+    nodes, planned.nodes = planned.nodes, []
+    wishes = _wishes(graph)
+    for node in nodes:
+        if node.op_type == "Constant":
+            planned.nodes.append(node)
+        else:
+            _settle(planned, node, wishes)
+    for name in (*planned.inputs, *planned.params):
+        value = planned.values[name]
+        if value.layout is None:
+            value.layout = default_layout(value)
+        _pad_with_zero(value)
+    return planned
+
+
+def _pad_with_zero(value: MNValue) -> None:
+    """The host fills the padding of floating-point tensors that it sends with zero."""
+    if value.pad_type is None and value.layout is not None and value.layout.is_padded and value.dtype.is_float:
+        value.pad_type = PadType.ZERO
+
+
+def _wishes(graph: MNGraph) -> dict[str, Layout | None]:
+    wishes: dict[str, Layout | None] = {}
+    for node in reversed(graph.nodes):
+        if node.op_type == "Constant":
+            continue
+        asked = layer_of(node).wish(node, graph, [wishes.get(name) for name in node.outputs])
+        for name, wish in zip(node.inputs, asked, strict=True):
+            if name and wish is not None:
+                wishes[name] = wish
+    return wishes
+
+
+def _settle(graph: MNGraph, node: MNNode, wishes: dict[str, Layout | None]) -> None:
+    layer = layer_of(node)
+    free = {*graph.inputs, *graph.params}
+    known: list[PadLayout | None] = []
+    for position, name in enumerate(node.inputs):
+        value = graph.values[name] if name else None
+        if value is not None and value.layout is None and name in free and position not in layer.streamed:
+            wish = wishes.get(name)
+            value.layout = PadLayout(value.shape, wish) if wish is not None else default_layout(value)
+            _pad_with_zero(value)
+        known.append(value.layout if value is not None and value.loc is None else None)
+    assignment = layer.assign(node, graph, known, [wishes.get(name) for name in node.outputs])
+    for position, (name, needed) in enumerate(zip(list(node.inputs), assignment.inputs, strict=True)):
+        if needed is not None:
+            node.inputs[position] = _with_layout(graph, name, needed, streamed=position in layer.streamed)
+    for position, need in layer.padding(node, graph).items():
+        if node.inputs[position]:
+            streamed = position in layer.streamed
+            node.inputs[position] = _with_padding(graph, node.inputs[position], need, streamed=streamed)
+    graph.nodes.append(node)
+    for name, layout in zip(node.outputs, assignment.outputs, strict=True):
+        value = graph.values[name]
+        value.layout = layout
+        if layout.is_padded:
+            value.pad_type = PadType(layer.result_padding(node, graph))
+
+
+def _with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool) -> str:
+    """The name of a value that is `name` in layout `needed`, switching when it lies differently."""
+    value = graph.values[name]
+    if value.layout is None:
+        value.layout = needed
+    if value.layout.equivalent(needed):
+        return name
+    if streamed:
+        raise LayoutConflict(f"{name!r} is read from DRAM in two layouts: {value.layout} and {needed}")
+    plan_switch(value.layout, needed, value.dtype.words_per_lw)
+    switched = _derived(graph, value, "LayoutSwitch", needed)
+    switched.pad_type = PadType(DIRTY) if needed.is_padded else None
+    graph.nodes.append(MNNode("MNCoreLayoutSwitch", switched.name, [name], [switched.name]))
+    return switched.name
+
+
+def _with_padding(graph: MNGraph, name: str, need: PadNeed, *, streamed: bool) -> str:
+    """The name of a value that is `name` with the padding a layer needs."""
+    value = graph.values[name]
+    layout = value.layout
+    assert layout is not None
+    padded = [axis for axis in need.axes if layout.shape[axis] != layout.padded_shape[axis]]
+    if not padded or value.pad_type == need.kind:
+        return name
+    if value.pad_type is None and name in (*graph.inputs, *graph.params):
+        value.pad_type = PadType(need.kind)
+        return name
+    if streamed:
+        raise LayoutConflict(f"{name!r} is read from DRAM with padding {value.pad_type} and {need.kind}")
+    filled = _derived(graph, value, "RefillPadding", layout)
+    filled.pad_type = PadType(need.kind)
+    graph.nodes.append(
+        MNNode("MNCoreRefillPadding", filled.name, [name], [filled.name], {"kind": need.kind, "axes": padded})
+    )
+    return filled.name
+
+
+def _derived(graph: MNGraph, value: MNValue, step: str, layout: PadLayout) -> MNValue:
+    name = graph.fresh_name(value.name, step)
+    return graph.add_value(MNValue(name, value.onnx_dtype, value.shape, value.dtype, layout, value.gene))
+
+

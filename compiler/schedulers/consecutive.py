@@ -1,0 +1,166 @@
+"""Schedulers `always_from_dram` and `reuse_consecutive` (seed 4.2.2.4): where values are at each step.
+
+The nodes keep their order.  A *layer step* is one operator of the compiled ONNX together with the nodes that prepare its operands
+(layout switches, paddings, reshapes).  A value made in a step can be used from local memory in that step and, with
+`reuse_consecutive`, in the next one; every later use goes through DRAM, by an Upload where the value is made and a Download
+where it is used.  Graph outputs are uploaded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from compiler.errors import CompilerError
+from compiler.graph import Location, MNGraph, MNNode, MNValue
+from compiler.layers.registry import layer_of
+
+HELPERS = frozenset(
+    {"MNCoreLayoutSwitch", "MNCoreRefillPadding", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity"}
+)
+OTHER = {Location.LM0: Location.LM1, Location.LM1: Location.LM0}
+
+
+@dataclass
+class Schedule:
+    """The scheduled graph and, for each ONNX output, the DRAM value that holds it."""
+
+    graph: MNGraph
+    outputs: dict[str, str] = field(default_factory=dict)
+
+
+def schedule(graph: MNGraph, *, reuse: bool) -> Schedule:
+    """Insert Downloads, Uploads and Identities and give every value its location (addresses come later)."""
+    return _Scheduler(graph, reuse).run()
+
+
+class _Scheduler:
+    def __init__(self, graph: MNGraph, reuse: bool) -> None:
+        self._source = graph.copy()
+        self._graph = graph.copy()
+        self._graph.nodes = []
+        self._reach = 1 if reuse else 0
+        self._steps = _layer_steps(self._source)
+        self._readers = Counter(name for node in self._source.nodes for name in set(node.used))
+        self._in_lm: dict[str, tuple[str, int]] = {}
+        self._in_dram: dict[str, str] = {}
+        self._result = Schedule(self._graph)
+
+    def run(self) -> Schedule:
+        for name in (*self._graph.inputs, *self._graph.params):
+            self._graph.values[name].place_at(Location.DRAM)
+            self._in_dram[name] = name
+        last_use = self._last_steps()
+        for node, step in zip(self._source.nodes, self._steps, strict=True):
+            if node.op_type == "Constant":
+                self._graph.nodes.append(node)
+                continue
+            originals = list(node.outputs)
+            self._place(node, step)
+            for name in originals:
+                if last_use.get(name, -1) > step + self._reach or name in self._source.outputs:
+                    self._upload(name)
+        for name in self._source.outputs:
+            if name not in self._in_dram:
+                raise CompilerError(f"output {name!r} never reaches DRAM")
+            self._result.outputs[name] = self._in_dram[name]
+        self._graph.outputs = list(dict.fromkeys(self._result.outputs.values()))
+        return self._result
+
+    def _last_steps(self) -> dict[str, int]:
+        last: dict[str, int] = {}
+        for node, step in zip(self._source.nodes, self._steps, strict=True):
+            for name in node.used:
+                last[name] = max(step, last.get(name, -1))
+        return last
+
+    def _place(self, node: MNNode, step: int) -> None:
+        layer = layer_of(node)
+        graph = self._graph
+        shared = self._readers[node.inputs[0]] > 1 or node.inputs[0] in self._source.outputs
+        for position, name in enumerate(list(node.inputs)):
+            if not name or graph.values[name].loc is Location.IMM:
+                continue
+            if position in layer.streamed:
+                if name not in self._in_dram:
+                    raise CompilerError(f"{node.op_type} {node.outputs[0]!r} reads {name!r} from DRAM, but it was never stored there")
+                node.inputs[position] = self._in_dram[name]
+            else:
+                wanted = layer.first_in if position == 0 else None
+                node.inputs[position] = self._fetch(name, step, wanted)
+        if layer.in_place and shared:
+            node.inputs[0] = self._identity(node.inputs[0])
+        graph.nodes.append(node)
+        first = next((graph.values[n] for p, n in enumerate(node.inputs) if n and p not in layer.streamed), None)
+        assert first is not None
+        for name in node.outputs:
+            value = graph.values[name]
+            if layer.to_dram:
+                value.place_at(Location.DRAM)
+                self._in_dram[name] = name
+                continue
+            if layer.alias:
+                assert first.loc is not None
+                value.place_at(first.loc)
+                value.parent = first.name
+            else:
+                assert first.loc is not None
+                value.place_at(OTHER[first.loc])
+            self._in_lm[name] = (name, step)
+
+    def _fetch(self, name: str, step: int, wanted: Location | None) -> str:
+        """A name under which the value is in local memory now."""
+        held = self._in_lm.get(name)
+        if held is not None and held[1] + self._reach >= step:
+            current = self._graph.values[held[0]]
+            if wanted is None or current.loc is wanted:
+                return held[0]
+            copy = self._identity(held[0])
+            self._in_lm[name] = (copy, step)
+            return copy
+        if name not in self._in_dram:
+            raise CompilerError(f"value {name!r} is needed in local memory but was not kept")
+        source = self._graph.values[self._in_dram[name]]
+        fetched = self._derive(source, name, "Download", wanted or Location.LM0)
+        self._graph.nodes.append(MNNode("MNCoreDownload", fetched.name, [source.name], [fetched.name]))
+        self._in_lm[name] = (fetched.name, step)
+        return fetched.name
+
+    def _identity(self, name: str) -> str:
+        value = self._graph.values[name]
+        assert value.loc is not None
+        copy = self._derive(value, name, "Identity", OTHER[value.loc])
+        self._graph.nodes.append(MNNode("Identity", copy.name, [name], [copy.name]))
+        return copy.name
+
+    def _upload(self, name: str) -> None:
+        if name in self._in_dram:
+            return
+        held, _ = self._in_lm[name]
+        stored = self._derive(self._graph.values[held], name, "Upload", Location.DRAM)
+        self._graph.nodes.append(MNNode("MNCoreUpload", stored.name, [held], [stored.name]))
+        self._in_dram[name] = stored.name
+
+    def _derive(self, value: MNValue, base: str, step: str, loc: Location) -> MNValue:
+        name = self._graph.fresh_name(base, step)
+        made = MNValue(name, value.onnx_dtype, value.shape, value.dtype, value.layout, value.gene, value.pad_type)
+        made.place_at(loc)
+        return self._graph.add_value(made)
+
+
+def _layer_steps(graph: MNGraph) -> list[int]:
+    """Layer step of every node; helpers belong to the step of the operator that reads them first."""
+    steps = [0] * len(graph.nodes)
+    count = sum(node.op_type not in HELPERS for node in graph.nodes)
+    first_reader: dict[str, int] = {}
+    for position in reversed(range(len(graph.nodes))):
+        node = graph.nodes[position]
+        if node.op_type in HELPERS:
+            readers = [first_reader[name] for name in node.outputs if name in first_reader]
+            steps[position] = min(readers, default=count)
+        else:
+            count -= 1
+            steps[position] = count
+        for name in node.used:
+            first_reader[name] = steps[position]
+    return steps
