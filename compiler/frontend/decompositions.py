@@ -1,0 +1,55 @@
+"""Operators that are opened up before the ONNX translation because the translation would lose a result they carry.
+
+All rules are torch's own.  The translation of `nll_loss_forward` does not give the weight that its backward divides
+by, and the one of batch normalisation in training mode neither normalises by the batch nor updates the statistics.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from torch._decomp import get_decompositions
+from torch._decomp.decompositions import native_batch_norm_decomposition
+from torch.fx import Graph, Node
+
+_aten = torch.ops.aten
+
+_TRAINING_ONLY = (
+    _aten.nll_loss_forward,
+    _aten.nll_loss_backward,
+    _aten.native_batch_norm_backward,
+    _aten._native_batch_norm_legit,
+    _aten._native_batch_norm_legit_functional,
+    _aten._log_softmax_backward_data,
+    _aten._softmax_backward_data,
+    _aten.threshold_backward,
+)
+
+
+@cache
+def trace_decompositions() -> dict[Any, Callable[..., Any]]:
+    """ATen overload -> rule, for the graphs in which `has_training_operators` finds one."""
+    rules: dict[Any, Callable[..., Any]] = dict(get_decompositions(list(_TRAINING_ONLY)))
+    rules[_aten.native_batch_norm.default] = native_batch_norm_decomposition
+    return rules
+
+
+def has_training_operators(graph: Graph) -> bool:
+    """True if the graph runs backward through, or updates statistics in, an operator of the list.
+
+    A loss that is only evaluated keeps its compact form: its other result, the weight, has no reader then.
+    """
+    return any(
+        node.target in trace_decompositions()
+        and (node.target is not _aten.nll_loss_forward.default or _reads_result(node, 1))
+        for node in graph.nodes
+        if node.op == "call_function"
+    )
+
+
+def _reads_result(node: Node, index: int) -> bool:
+    return any(user.target is operator.getitem and user.args[1] == index and user.users for user in node.users)

@@ -1,0 +1,109 @@
+"""The environment variables of the compiler (compiler.md 9.3, seed 4.2.3, mlsdk.md 15)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.options.kinds import Assignments, Flag, Integer, Kind, Words
+from compiler.options.record import OptionRecord
+
+_FLAG = Flag()
+
+
+def _variable(section: int, name: str, meaning: str, kind: Kind = _FLAG, default: Any = None) -> OptionRecord:
+    """A variable documented in section 4.2.3.<section> of the seed; flags are off by default."""
+    return OptionRecord(name, kind, False if kind is _FLAG else default, meaning, f"seed 4.2.3.{section}")
+
+
+def _example(name: str, meaning: str, kind: Kind = _FLAG, default: Any = None) -> OptionRecord:
+    """A variable that only the vendor's example programs use."""
+    return OptionRecord(name, kind, False if kind is _FLAG else default, meaning, "vendor examples (compiler.md 9.3)")
+
+
+ENVIRONMENT: tuple[OptionRecord, ...] = (
+    _variable(1, "CODEGEN_FIND_BEST_COMPILE_OPTIONS", "Try every emit strategy and keep the best."),
+    _variable(2, "CODEGEN_FIND_BETTER_COMPILE_OPTIONS", "Try the reasonable emit strategies and keep the best."),
+    _variable(
+        3,
+        "CODEGEN_SCHEDULE_PP_BEAM_MAX_TURN",
+        "Most turns of the beam search that reorders nodes; -1 = no limit.",
+        Integer(-1),
+    ),
+    _variable(
+        4,
+        "CODEGEN_SCHEDULE_PP_BEAM_TURN_PRUNE_LIMIT",
+        "Most turns of the beam search without an improvement.",
+        Integer(0),
+    ),
+    _variable(5, "CODEGEN_SCHEDULE_PP_BEAM_WIDTH", "Candidates that the beam search keeps.", Integer(1)),
+    _variable(6, "CODEGEN_USE_MERGE", "L1Merge: merge instruction sequences that use different resources."),
+    _variable(7, "CODEGEN_USE_PARALLEL_MERGE", "L1Merge in a logarithmic number of parallel rounds."),
+    _variable(8, "CODEGEN_SA_STEPS", "Steps of simulated annealing.", Integer(0), 1_000_000),
+    _variable(9, "CODEGEN_NUM_SA_THREADS", "Threads of simulated annealing.", Integer(1), 1),
+    _variable(
+        10, "CODEGEN_N_TRANSPOSE_THREADS", "Host threads that transpose data into device layouts.", Integer(1), 8
+    ),
+    _variable(11, "CODEGEN_N_DEV_COPY_STREAMS_THREADS", "Parallel streams between host and device.", Integer(1), 8),
+    _variable(
+        12,
+        "CODEGEN_ENABLE_SET_PARTIAL_LOCATION",
+        "Allow a mixed choice of local memory and DRAM where inputs of a node disagree.",
+    ),
+    _variable(13, "CODEGEN_GEMM_FORCE_CHANNEL_SPLIT", "Always split channels in matrix products."),
+    _variable(14, "CODEGEN_OP_DEF", "Implementations to use for operators.", Assignments()),
+    _variable(15, "CODEGEN_SKIP_RESOLVE_NEGATIVE_INDICES", "Do not handle negative indices."),
+    _variable(
+        16,
+        "CODEGEN_TIME_SLICE_SCATTERED_INDEXING_BCAST",
+        "Slice scattered indexing that broadcasts.",
+    ),
+    _variable(
+        17, "CODEGEN_MAX_TIME_SLICE", "Most time slices of a value; beyond it compilation stops.", Integer(1), 256
+    ),
+    _variable(18, "CODEGEN_IGNORE_LAYOUT_CHECK", "Skip the consistency check of layouts; programs may come out wrong."),
+    _variable(19, "CODEGEN_ALLOW_UNUSED_LAYOUT_SPEC", "Layout specs that match nothing are no error."),
+    _variable(20, "CODEGEN_USE_ADDR_FIRST_Z", "Planner lpz prefers addresses over other levels."),
+    _variable(21, "CODEGEN_LAYOUT_PLANNER_Z", "Use planner lpz whatever layout_planner says."),
+    _variable(
+        22,
+        "CODEGEN_ALARM",
+        "Seconds after which the compile process is stopped; only in the tool run_onnx_mncore.",
+        Integer(0),
+    ),
+    _variable(23, "CODEGEN_IGNORE_REUSED_VALUE_LAYOUT", "Ignore layout constraints of values used more than once."),
+    _variable(24, "CODEGEN_DEFER_SIMPLIFY", "Simplifications to do after PFVM.", Words()),
+    _variable(25, "CODEGEN_NODE_SIM_ALLOW_UNEXPECTED_FAIL", "Go on after unexpected failures of node simulation."),
+    _variable(
+        26, "CODEGEN_FORCE_ATTENTION_GRAD_AFTER_FORWARD", "Schedule gradients of attention after the forward pass."
+    ),
+    _variable(27, "CODEGEN_AUTO_RECOMPUTE_HACK_FOR_QWEN", "Recompute rule for Qwen models."),
+    _variable(
+        28,
+        "CODEGEN_STOP_USING_GENERIC_INDEXING_GATHER_INDEX_ADD",
+        "Use the other implementation of gather and index-add.",
+    ),
+    _variable(29, "CODEGEN_GEMM_FORCE_WEIGHT_ON_DRAM", "Weights of matrix products always stream from DRAM."),
+    _variable(30, "CODEGEN_LPZ_SKIP_PROPAGATE_TIME", "Planner lpz does not propagate time slices."),
+    _variable(31, "CODEGEN_OPS_ON_HOST", "Operators that run on the host instead of the device.", Words()),
+    _variable(
+        32, "CODEGEN_CONV_AGGRESSIVE_TIME_SLICING", "Reserve halo and weight buffers before slicing a convolution."
+    ),
+    _variable(33, "CODEGEN_GN_AGGRESSIVE_TIME_SLICING", "Reserve space for the bias before slicing a GroupNorm."),
+    _variable(34, "CODEGEN_SKIP_OPTIMIZER_FUSION", "Keep the operators of optimizers unfused."),
+    _variable(
+        35,
+        "CODEGEN_GENERIC_MOVE_CHUNK_SIZE",
+        "Long words that a chunked layout switch moves at a time; -1 = not chunked.",
+        Integer(-1),
+        -1,
+    ),
+    _variable(36, "MNCORE_USE_EXTERNAL_DATA_FORMAT", "Large tensors of ONNX files go to files of their own."),
+    _variable(37, "PFVM_DISABLE_CONSTANT_REUSE", "Equal constants are not shared."),
+    _example("MNCORE_USE_LEGACY_ONNX_EXPORTER", "Export through the old exporter."),
+    _example("CODEGEN_LAYOUT_PLANNER_Z_HONOR_LAYOUT_SPEC", "Planner lpz obeys the layout specs."),
+    _example(
+        "CODEGEN_SPATIAL_SPLIT_THRESHOLD_L2B_L1B",
+        "Heights and widths below this are not split among L1Bs and L2Bs.",
+        Integer(0),
+    ),
+)
