@@ -1,0 +1,111 @@
+"""`execute`: the value pass of a program on a board; `LoweredProgram` keeps the lowered form for later runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+
+from hw.engine.actions import DebugAction, Fault, LatchCheck, MvAction, Segment
+from hw.engine.errors import Deadlock, LoweringError
+from hw.engine.lower import Lowered, invalid_latch
+from hw.engine.lower import lower as _lower
+from hw.engine.machine import Machine
+from hw.engine.moves import Transfer
+from hw.program import Debug, Program, Unit
+from hw.state.board import Board, LatchState
+from hw.state.topology import Topology
+
+OnDebug = Callable[[Debug, Board], None]
+
+
+class LoweredProgram:
+    """A program ready to run any number of times.  Two runs must not share a board at the same time."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self._lowered = lowered
+
+    def run(
+        self, board: Board, *, on_debug: OnDebug | None = None, threads: int | None = None, strict: bool = True
+    ) -> None:
+        """Execute the program on `board`; see `execute`."""
+        lowered = self._lowered
+        if board.topology != lowered.topology:
+            raise LoweringError(f"lowered for {lowered.topology}, but the board has {board.topology}")
+        if lowered.stale_start and not board.t_pending:
+            board.t_previous[:] = board.t
+        with Machine(lowered, board, threads or os.cpu_count() or 1) as machine:
+            blocked = False
+            for action in lowered.actions:
+                if isinstance(action, DebugAction):
+                    _debug(action, board, on_debug)
+                elif blocked:
+                    continue
+                elif isinstance(action, Segment):
+                    machine.run(action)
+                elif isinstance(action, MvAction):
+                    Transfer(action.mv, board).run()
+                elif isinstance(action, LatchCheck):
+                    _check_latch(action, board)
+                elif isinstance(action, Fault):
+                    if strict or not isinstance(action.error, Deadlock):
+                        raise action.error.with_traceback(None)
+                    blocked = True
+                else:
+                    action.run(board)
+        _leave(lowered, board)
+
+
+def _debug(action: DebugAction, board: Board, on_debug: OnDebug | None) -> None:
+    """Hand the line to the caller.  T set from outside is visible at once, in all cycles of that PE (observed)."""
+    if on_debug is None:
+        return
+    if not action.watch_t:
+        on_debug(action.debug, board)
+        return
+    before = board.t.copy()
+    on_debug(action.debug, board)
+    changed = (board.t != before).reshape(-1, 8, 64).any(axis=1)
+    if changed.any():
+        fresh = board.t.reshape(-1, 8, 64)
+        old = board.t_previous.reshape(-1, 8, 64)
+        np.copyto(old, fresh, where=changed[:, None, :])
+
+
+def _check_latch(action: LatchCheck, board: Board) -> None:
+    state = board.alu_state if action.unit is Unit.ALU else board.mau_state
+    if state is not LatchState.VALID:
+        raise invalid_latch(action.unit, state, action.line, action.text)
+
+
+def _leave(lowered: Lowered, board: Board) -> None:
+    """Record what the next program on this board must know."""
+    if lowered.ends_with_t is not None:
+        board.t_pending = lowered.ends_with_t
+    board.alu_state = lowered.latches[Unit.ALU] or board.alu_state
+    board.mau_state = lowered.latches[Unit.MAU] or board.mau_state
+
+
+def lower(program: Program, topology: Topology | None = None) -> LoweredProgram:
+    """Lower a program for boards of the given size (MN-Core 2 without one).  LoweringError for impossible lines."""
+    return LoweredProgram(_lower(program, topology))
+
+
+def execute(
+    program: Program,
+    board: Board,
+    *,
+    on_debug: OnDebug | None = None,
+    threads: int | None = None,
+    strict: bool = True,
+) -> None:
+    """Run the value pass of `program` on `board`.
+
+    on_debug: called for every debug line with the state the lines before it left.  threads: at most this many run at a
+    time (default: one per core); results do not depend on it.  strict: a wait that can never end raises Deadlock;
+    without it all later steps and MVs are skipped, as the vendor's emulator does (isa.md 2.5).
+    Raises the errors of `hw.engine.errors`, each with its source line.  After an error the board holds the state of the
+    lines before the failing one, except that L1Bs may already be further inside the failing segment.
+    """
+    lower(program, board.topology).run(board, on_debug=on_debug, threads=threads, strict=strict)
