@@ -1,4 +1,6 @@
-"""The compiler's driver: compiled ONNX -> MNGraph -> planned and scheduled graph -> VSM -> program, report and artifacts."""
+"""The compiler's driver: compiled ONNX -> MNGraph -> planned and scheduled graph -> VSM -> program, report and
+artifacts.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,8 @@ SCHEDULERS = {"always_from_dram": False, "reuse_consecutive": True}
 class Compiled:
     """A finished compilation.
 
-    program: decoded VSM, its text in `program.source`.  inputs, outputs, params: specs by ONNX name.  values: data of the params
-    in the framework's dtype.  report: content of report.json.
+    program: decoded VSM, its text in `program.source`.  inputs, outputs, params: specs by ONNX name.  values: data
+    of the params in the framework's dtype.  report: content of report.json.
     """
 
     program: Program
@@ -69,21 +71,22 @@ def compile_model(model: onnx.ModelProto, options: Options) -> Compiled:
         yield
         phases.append({"name": name, "status": "success", "seconds": round(time.perf_counter() - start, 4)})
 
-    if options.scheduler not in SCHEDULERS:
+    if options["scheduler"] not in SCHEDULERS:
         raise UnsupportedOperator(
-            f"scheduler={options.scheduler!r} is not available in this version; choose one of {', '.join(SCHEDULERS)}"
+            f"scheduler={options['scheduler']!r} is not available in this version; choose one of "
+            f"{', '.join(SCHEDULERS)}"
         )
     with phase("import"):
         graph = import_model(model)
         label_genes(graph)
     with phase("dtype planner"):
-        plan_dtypes(graph, options.float_dtype)
+        plan_dtypes(graph, options["float_dtype"])
     with phase("layout planner"):
         graph = plan_layouts(graph)
     with phase("scheduler"):
-        scheduled = schedule(graph, reuse=SCHEDULERS[options.scheduler])
+        scheduled = schedule(graph, reuse=SCHEDULERS[options["scheduler"]])
     with phase("address planner"):
-        addresses = plan_addresses(scheduled.graph, options.sram_budget)
+        addresses = plan_addresses(scheduled.graph, options["sram_budget"])
         scheduled.graph.verify()
     with phase("emission"):
         text = emit_program(scheduled.graph, addresses.scratch)

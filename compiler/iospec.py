@@ -13,8 +13,8 @@ from compiler.layout import PadLayout
 class IOSpec:
     """A tensor in DRAM.
 
-    `shape` and `onnx_dtype` are the framework's, `dtype` the element type on the chip, `addr` the first long word of the image (the
-    same in all four groups), `pad_bits` the raw element that fills the padding.
+    `shape` and `onnx_dtype` are the framework's, `dtype` the element type on the chip, `addr` the first long word
+    of the image (the same in all four groups), `pad_bits` the raw element that fills the padding.
     """
 
     name: str

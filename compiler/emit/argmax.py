@@ -1,8 +1,8 @@
 """ArgMax and Max over an axis that lies in addresses, words of the long word and PEs (all MABs alike).
 
-Four rows go through together, one a cycle.  The row maximum is formed over the address tiles in place, over the four PEs by two
-rotations (`msl`) and over the elements of a long word by rotating it; every element that equals it offers its index,
-and the smallest offer wins, as torch and ONNX want it.
+Four rows go through together, one a cycle.  The row maximum is formed over the address tiles in place, over the
+four PEs by two rotations (`msl`) and over the elements of a long word by rotating it; every element that equals it
+offers its index, and the smallest offer wins, as torch and ONNX want it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MASK_ENTRY = 3
 class RowReduce:
     """One reduction.  lanes: 4 (half) or 2 (single).
 
-    rows[r][t] is the word address of tile t of row r in `src_lm`; tile_index[t] the index of its first element, word_index[w] and
-    pe_weight the steps along the long word and the PEs.  out[r] is the word address of the result in `out_lm`; `scratch` are
-    8 words per tile in `out_lm`.
+    rows[r][t] is the word address of tile t of row r in `src_lm`; tile_index[t] the index of its first element,
+    word_index[w] and pe_weight the steps along the long word and the PEs.  out[r] is the word address of the result
+    in `out_lm`; `scratch` are 8 words per tile in `out_lm`.
     """
 
     lanes: int

@@ -1,7 +1,7 @@
 """Straight-line VSM of one layer: one PE item a line, MVs and waits in program order.
 
-Emitters write here as if the machine executed one item after the other with no hazards; `isa.pack` turns the result into
-VLIW lines with the distances the chip needs.  Only VSM text leaves a layer: nothing bypasses the assembler.
+Emitters write here as if the machine executed one item after the other with no hazards; `isa.pack` turns the result
+into VLIW lines with the distances the chip needs.  Only VSM text leaves a layer: nothing bypasses the assembler.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ def round_up(value: int, unit: int) -> int:
 
 
 class Asm:
-    """Collects VSM lines.  Tags are handed out in a circle of i01..i3f; a tag must be waited for before it comes round."""
+    """Collects VSM lines.  Tags are handed out in a circle of i01..i3f; a tag must be waited for before it comes
+    round.
+    """
 
     def __init__(self, first_tag: int = 1) -> None:
         self.lines: list[str] = []

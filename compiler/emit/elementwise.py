@@ -53,7 +53,9 @@ def emit_equal_int(asm: Asm, prec: str, a: Stream, b: Stream, dst: Stream) -> No
 
 
 def emit_half_to_float(asm: Asm, src: Stream, dst: Stream, *, words_split: bool) -> None:
-    """Widen.  `words_split`: a long word of four halves becomes two of two singles; else one holds one repeated element."""
+    """Widen.  `words_split`: a long word of four halves becomes two of two singles; else one holds one repeated
+    element.
+    """
     if not words_split:
         for lw, mask in dst.groups():
             asm.op(f"hvpassa {src.at(lw)} {dst.at(lw)}{mask}")
@@ -68,7 +70,7 @@ def emit_float_to_half(asm: Asm, src: Stream, dst: Stream, *, words_split: bool)
     if not words_split:
         for lw, mask in dst.groups():
             asm.op(f"fvpassar {src.at(lw)} $lr0v")
-            asm.op("imm i\"32\" $ls0")
+            asm.op('imm i"32" $ls0')
             asm.op("ullsr $lr0v $ls0 $nowrite")
             asm.op(f"lor $aluf $lr0v {dst.at(lw)}{mask}")
         return
@@ -86,8 +88,8 @@ def emit_float_to_int(asm: Asm, src: Stream, dst: Stream) -> None:
 def emit_int_to_float(asm: Asm, src: Stream, dst: Stream) -> None:
     """Nearest single of a signed 32-bit integer.
 
-    There is no such instruction: both 16-bit parts enter the mantissa of 2^23 by OR and leave it by a subtraction, which is exact;
-    high * 65536 + low rounds once.  The high part is biased by 2^15 to be unsigned.
+    There is no such instruction: both 16-bit parts enter the mantissa of 2^23 by OR and leave it by a subtraction,
+    which is exact; high * 65536 + low rounds once.  The high part is biased by 2^15 to be unsigned.
     """
     asm.op('imm i"0x4B000000" $ls0')
     asm.op('imm f"-8388608.0" $ls2')

@@ -1,8 +1,8 @@
 """From a planned graph to VSM text: each node is emitted and packed alone, then the pieces are appended (Concat).
 
-A node's code starts with all transfers of the node before completed; `nop/3` between two nodes covers the longest hazard
-distance of the chip (hazards.md), so that pieces can follow each other in any order.  A pragma comment names the node, which
-lets the time model and the trace speak of layers.
+A node's code starts with all transfers of the node before completed; `nop/3` between two nodes covers the longest
+hazard distance of the chip (hazards.md), so that pieces can follow each other in any order.  A pragma comment names the
+node, which lets the time model and the trace speak of layers.
 """
 
 from __future__ import annotations

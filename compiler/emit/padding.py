@@ -1,8 +1,9 @@
 """RefillPadding: write a defined value into the padding of a value that lies in local memory.
 
-Whether an element is padding depends on its index along each axis, and that on where the PE stands.  Per axis the PE computes
-the part of the index that comes from L2B, L1B, MAB and PE (`base`); the part from the address and the word inside the
-long word is a constant, so element (a, w) is padding where base >= extent - addr_index[a] - word_index[w].
+Whether an element is padding depends on its index along each axis, and that on where the PE stands.  Per axis the
+PE computes the part of the index that comes from L2B, L1B, MAB and PE (`base`); the part from the address and the
+word inside the long word is a constant, so element (a, w) is padding where base >= extent - addr_index[a] -
+word_index[w].
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ LANE_PREC = {4: "s", 2: "i", 1: "l"}
 
 @dataclass(frozen=True)
 class AxisIndex:
-    """Index along one padded axis: sum over terms of ((position // stride) mod extent) * weight, plus the constant parts.
+    """Index along one padded axis: sum over terms of ((position // stride) mod extent) * weight, plus the constant
+    parts.
 
-    terms: (level, stride, extent, weight) of the split levels; addresses: index part of each long word; words: of each lane.
+    terms: (level, stride, extent, weight) of the split levels; addresses: index part of each long word; words: of
+    each lane.
     """
 
     extent: int

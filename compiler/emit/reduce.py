@@ -18,9 +18,13 @@ SHIFT_32 = "$ls0"
 
 @dataclass(frozen=True)
 class SumJob:
-    """`word_split`: the two words of a long word are different elements.  `integer`: 32-bit integers, else singles."""
+    """`addresses`: long words of the source that hold elements (the rounding of R7 leaves some that do not).
+
+    `word_split`: the two words of a long word are different elements.  `integer`: 32-bit integers, else singles.
+    """
 
     source: Stream
+    addresses: tuple[int, ...]
     route: Route
     word_split: bool
     integer: bool
@@ -33,7 +37,7 @@ def emit_sum(asm: Asm, job: SumJob) -> None:
     latch = "$aluf" if job.integer else "$mauf"
     source = job.source
     first = "lpassa" if job.integer else "fvpassa"
-    words = [f"$l{source.lm}{source.addr + 2 * lw}" for lw in range(source.num_lw)]
+    words = [f"$l{source.lm}{source.addr + 2 * lw}" for lw in job.addresses]
     asm.op(f"{first} {words[0]} {SUM if len(words) == 1 else '$nowrite'}")
     for lw, word in enumerate(words[1:], start=1):
         asm.op(f"{add} {latch} {word} {SUM if lw == len(words) - 1 else '$nowrite'}")

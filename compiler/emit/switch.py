@@ -1,7 +1,7 @@
 """Moves inside local memory that change the layout of a value: between words of one PE, and over the MABs of an L1B.
 
-`local`: every PE rearranges its own words or half words.  `gather`: MABs that hold different long words give all of them to
-every MAB, through L1BM.  `scatter`: every MAB keeps its share of what all of them hold.
+`local`: every PE rearranges its own words or half words.  `gather`: MABs that hold different long words give all of
+them to every MAB, through L1BM.  `scatter`: every MAB keeps its share of what all of them hold.
 """
 
 from __future__ import annotations
@@ -48,18 +48,25 @@ def emit_local(asm: Asm, job: LocalMove, src: tuple[str, int], dst: tuple[str, i
             continue
         for d_lane, (s_lw, s_lane) in sorted(lanes.items()):
             rotations[((s_lane - d_lane) % job.lanes, d_lane)].append((d_lw, s_lw))
-    for k in range(0, len(whole), 4):
-        group = whole[k : k + 4]
-        source = flat(_pad4([src[1] + 2 * s for _, s in group]))
-        target = flat(_pad4([dst[1] + 2 * d for d, _ in group]))
-        asm.op(f"lpassa $l{src[0]}{source} $l{dst[0]}{target}{_pattern(len(group))}")
+    _whole_moves(asm, whole, src, dst)
     if job.lanes == 2:
         _word_moves(asm, rotations, src, dst)
     else:
         _half_moves(asm, rotations, src, dst)
 
 
-def _word_moves(asm: Asm, moves: dict[tuple[int, int], list[tuple[int, int]]], src: tuple[str, int], dst: tuple[str, int]) -> None:
+def _whole_moves(asm: Asm, moves: list[tuple[int, int]], src: tuple[str, int], dst: tuple[str, int]) -> None:
+    """Long words that keep the order of their lanes: (destination, source) pairs."""
+    for k in range(0, len(moves), 4):
+        group = moves[k : k + 4]
+        source = flat(_pad4([src[1] + 2 * s for _, s in group]))
+        target = flat(_pad4([dst[1] + 2 * d for d, _ in group]))
+        asm.op(f"lpassa $l{src[0]}{source} $l{dst[0]}{target}{_pattern(len(group))}")
+
+
+def _word_moves(
+    asm: Asm, moves: dict[tuple[int, int], list[tuple[int, int]]], src: tuple[str, int], dst: tuple[str, int]
+) -> None:
     flat_moves = [
         (dst[1] + 2 * d + lane, src[1] + 2 * s + (lane + rotation) % 2)
         for (rotation, lane), pairs in sorted(moves.items())
@@ -71,7 +78,9 @@ def _word_moves(asm: Asm, moves: dict[tuple[int, int], list[tuple[int, int]]], s
         asm.op(f"ipassa ${src[0]}{source} ${dst[0]}{target}{_pattern(len(group))}")
 
 
-def _half_moves(asm: Asm, moves: dict[tuple[int, int], list[tuple[int, int]]], src: tuple[str, int], dst: tuple[str, int]) -> None:
+def _half_moves(
+    asm: Asm, moves: dict[tuple[int, int], list[tuple[int, int]]], src: tuple[str, int], dst: tuple[str, int]
+) -> None:
     """Rotate the long word so that the half arrives in its lane, and write that lane only."""
     for lane in sorted({lane for _, lane in moves}):
         emit_constant(asm, HALF_FLAGS, 0x0001000100010001 & ~(0xFFFF << (48 - 16 * lane)))

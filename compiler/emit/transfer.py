@@ -1,7 +1,7 @@
 """Download (DRAM -> LM) and Upload (LM -> DRAM) of a whole value, for every complete layout.
 
-The order of long words in DRAM, L2BM and L1BM is that of `compiler.layout.image`, chosen so that each stage is one kind of
-instruction.  With i the index inside an L1B and j inside an L2B (isa.md 7.3, 8.2):
+The order of long words in DRAM, L2BM and L1BM is that of `compiler.layout.image`, chosen so that each stage is one
+kind of instruction.  With i the index inside an L1B and j inside an L2B (isa.md 7.3, 8.2):
 
 | levels            | L1BM <-> PE                           | L2BM <-> L1BM      | DRAM <-> L2BM             |
 |-------------------|---------------------------------------|--------------------|---------------------------|
@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.emit.asm import MV_MAX, MV_UNIT, Asm, cycle_mask, round_up
-from compiler.layout import PadLayout
+from compiler.layout import Level, PadLayout
 
 L1BM_CHUNK = 2048
 L2BM_CHUNK = 8192
@@ -43,10 +43,10 @@ class Route:
         spec = layout.layout
         return cls(
             num_lw=layout.num_lw,
-            l2b_split=not spec.is_broadcast("L2B"),
-            l1b_split=not spec.is_broadcast("L1B"),
-            mab_split=not spec.is_broadcast("MAB"),
-            pe_split=not spec.is_broadcast("PE"),
+            l2b_split=not spec.is_broadcast(Level.L2B),
+            l1b_split=not spec.is_broadcast(Level.L1B),
+            mab_split=not spec.is_broadcast(Level.MAB),
+            pe_split=not spec.is_broadcast(Level.PE),
         )
 
     @property
@@ -165,8 +165,9 @@ def _pe_to_l1(asm: Asm, route: Route, half: int, lm: str, addr: int, count: int)
         elif route.pe_split:
             asm.op(f"l1bmm@0 {source} $lb{l1 + 4 * k}")
         else:
-            # All PEs hold the same long word of cycle c; the transpose gives PE p that of cycle p, so that one row of L1BM holds
-            # four consecutive addresses.  The three surplus rows are overwritten by the next step or lie in the scratch.
+            # All PEs hold the same long word of cycle c; the transpose gives PE p that of cycle p, so that one row
+            # of L1BM holds four consecutive addresses.  The three surplus rows are overwritten by the next step or
+            # lie in the scratch.
             asm.op(f"dmwrite {source} $lx0")
             asm.op("dmread $lx0 $lr0v")
             asm.op(f"l1bmm@0 $lr0 $lb{l1 + k}")

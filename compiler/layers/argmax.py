@@ -1,7 +1,7 @@
 """ArgMax, ReduceMax: the largest element along the last axis of a matrix, its index or its value.
 
-The axis must lie in addresses, words and PEs, alike in all MABs: `((8_L2B, 8_L1B, rows), (tiles:rows, 4_W, 4_PE); B@[MAB])`; the
-result has one element per row in every word, PE and MAB.
+The axis must lie in addresses, words and PEs, alike in all MABs: `((8_L2B, 8_L1B, rows), (tiles:rows, 4_W, 4_PE);
+B@[MAB])`; the result has one element per row in every word, PE and MAB.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from compiler.emit.argmax import RowReduce, emit_argmax, emit_row_max
 from compiler.emit.asm import Asm
 from compiler.errors import UnsupportedOperator
 from compiler.graph import MNGraph, MNNode, MNType
-from compiler.layers.base import NEG_INF, Assignment, EmitContext, Layer, PadNeed, Raw, raw_float
+from compiler.layers.base import NEG_INF, Assignment, EmitContext, Layer, PadNeed, Raw, raw_float, rows_per_l1b
 from compiler.layers.layouts import default_layout, rows_only
 from compiler.layout import Layout, PadLayout
 
@@ -27,7 +27,9 @@ def _axis(node: MNNode) -> int:
         return int(node.attrs.get("axis", 0))
     axes = node.attrs.get("axes", ())
     if len(axes) != 1:
-        raise UnsupportedOperator(f"{node.op_type} {node.outputs[0]!r}: exactly one axis is supported, got {list(axes)}")
+        raise UnsupportedOperator(
+            f"{node.op_type} {node.outputs[0]!r}: exactly one axis is supported, got {list(axes)}"
+        )
     return int(axes[0])
 
 
@@ -49,7 +51,8 @@ class RowMax(Layer):
         value = graph.values[node.inputs[0]]
         if len(value.shape) != 2 or _axis(node) not in (1, -1):
             raise UnsupportedOperator(
-                f"{node.op_type} {node.outputs[0]!r}: only the last axis of a matrix is supported, got axis {_axis(node)} of {value.shape}"
+                f"{node.op_type} {node.outputs[0]!r}: only the last axis of a matrix is supported, got axis "
+                f"{_axis(node)} of {value.shape}"
             )
         if node.attrs.get("select_last_index", 0):
             raise UnsupportedOperator(f"ArgMax {node.outputs[0]!r}: select_last_index=1 has no emitter")
@@ -80,7 +83,7 @@ class RowMax(Layer):
         lanes, tiles = LANES[value.dtype], self._tiles(node, graph)
         if tiles * 4 * lanes > 0x7FFF and lanes == 4:
             raise UnsupportedOperator(f"ArgMax {node.outputs[0]!r}: {value.shape[1]} classes exceed 16-bit indices")
-        rows = max(1, -(-value.shape[0] // 64))
+        rows = rows_per_l1b(value.shape[0])
         job = RowReduce(
             lanes=lanes,
             src_lm=source.lm,
@@ -109,4 +112,3 @@ class RowMax(Layer):
 
 
 LAYERS: tuple[Layer, ...] = (RowMax(),)
-

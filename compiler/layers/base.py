@@ -18,7 +18,7 @@ from compiler.emit.asm import Asm
 from compiler.emit.elementwise import Stream
 from compiler.errors import LayoutConflict
 from compiler.graph import Location, MNGraph, MNNode, MNType, MNValue
-from compiler.layout import Layout, PadLayout
+from compiler.layout import Layout, Level, PadLayout
 
 Raw = NDArray[Any]
 
@@ -101,7 +101,9 @@ class Layer(ABC):
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
     ) -> Assignment:
-        """Settle the layouts, given those the inputs have now (None: free) and the consumers' wishes for the outputs."""
+        """Settle the layouts, given those the inputs have now (None: free) and the consumers' wishes for the
+        outputs.
+        """
 
     def padding(self, node: MNNode, graph: MNGraph) -> dict[int, PadNeed]:
         """Padding needed, per input index."""
@@ -124,9 +126,18 @@ class Layer(ABC):
         """The same computation on raw element bits of the plain shapes (uint16/32/64), bit for bit."""
 
 
-def rows_axis(extent: int) -> list[tuple[int, str, int]]:
-    """The batch axis as all layers of this compiler lay it: L2B, L1B, then addresses (stride left to the caller as 1)."""
-    return [(8, "L2B", 1), (8, "L1B", 1), (max(1, -(-extent // 64)), "Addr", 1)]
+def rows_per_l1b(extent: int) -> int:
+    """Rows of a batch axis that one L1B holds.
+
+    Even above one, so that the batch axis lies alike whether or not two elements of a vector share a long word.
+    """
+    rows = max(1, -(-extent // 64))
+    return rows if rows == 1 else rows + rows % 2
+
+
+def rows_axis(extent: int) -> list[tuple[int, Level, int]]:
+    """The batch axis as all layers of this compiler lay it: L2B, L1B, then addresses of stride 1."""
+    return [(8, Level.L2B, 1), (8, Level.L1B, 1), (rows_per_l1b(extent), Level.ADDR, 1)]
 
 
 def raw_float(value: MNValue, raw: Raw) -> NDArray[np.float32]:

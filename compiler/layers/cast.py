@@ -28,7 +28,9 @@ PAIRS = {
 
 
 def widened(layout: Layout) -> Layout:
-    """Float layout of the same elements as a Half layout: two long words for each, the words of a pair next to each other."""
+    """Float layout of the same elements as a Half layout: two long words for each, the words of a pair next to
+    each other.
+    """
     if layout.is_broadcast(Level.W):
         return layout
     axes = []
@@ -55,9 +57,10 @@ class Cast(Layer):
     ) -> Assignment:
         value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
         kinds = (value.dtype, out.dtype)
-        if kinds not in PAIRS or out.onnx_dtype is OnnxType.BOOL and value.onnx_dtype is not OnnxType.BOOL:
+        if kinds not in PAIRS or (out.onnx_dtype is OnnxType.BOOL and value.onnx_dtype is not OnnxType.BOOL):
             raise UnsupportedOperator(
-                f"Cast {node.outputs[0]!r}: {value.onnx_dtype} ({value.dtype}) to {out.onnx_dtype} ({out.dtype}) has no emitter"
+                f"Cast {node.outputs[0]!r}: {value.onnx_dtype} ({value.dtype}) to {out.onnx_dtype} "
+                f"({out.dtype}) has no emitter"
             )
         if kinds == (MNType.FLOAT, MNType.HALF):
             half = PadLayout(out.shape, wishes[0]) if wishes[0] is not None else default_layout(out)

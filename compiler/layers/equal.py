@@ -27,9 +27,13 @@ class Equal(Layer):
     ) -> Assignment:
         a, b = (graph.values[name] for name in node.inputs)
         if a.shape != b.shape:
-            raise UnsupportedOperator(f"Equal {node.outputs[0]!r}: shapes {a.shape} and {b.shape} differ; broadcasting has no emitter")
+            raise UnsupportedOperator(
+                f"Equal {node.outputs[0]!r}: shapes {a.shape} and {b.shape} differ; broadcasting has no emitter"
+            )
         if a.dtype is not MNType.INT or b.dtype is not MNType.INT:
-            raise UnsupportedOperator(f"Equal {node.outputs[0]!r}: element types {a.dtype} and {b.dtype} have no emitter, use integers")
+            raise UnsupportedOperator(
+                f"Equal {node.outputs[0]!r}: element types {a.dtype} and {b.dtype} have no emitter, use integers"
+            )
         layout = inputs[0] or inputs[1] or default_layout(a)
         return Assignment((layout, layout), (layout,))
 

@@ -5,13 +5,15 @@ Layouts (rows = padded M / 64, k = padded K / 256, n = padded N / 16):
 * x  ((8_L2B:1, 8_L1B:1, rows:1), (16_MAB:1, k:rows, 4_W:1, 4_PE:1))
 * w  ((n:16k, 4:1, 4:4), (16_MAB:1, k:16, 4_W:1, 4_PE:1); B@[L1B,L2B]), axes swapped without transB
 * b  ((n:2, 2:1, 2_W:1, 4_PE:1); B@[MAB,L1B,L2B]) as Float
-* y  N over the MABs where the consumer is a matrix product or N needs it: ((..rows..), (16_MAB:1, n/16:rows, 4_W:1, 4_PE:1)),
+* y  N over the MABs where the consumer is a matrix product or N needs it: ((..rows..), (16_MAB:1, n/16:rows, 4_W:1,
+4_PE:1)),
      else alike in all MABs: ((..rows..), (n:rows, 4_W:1, 4_PE:1); B@[MAB])
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +23,7 @@ from compiler.emit.gemm import GemmPlan, emit_gemm
 from compiler.errors import UnsupportedOperator
 from compiler.graph import Location, MNGraph, MNNode
 from compiler.layers import halfmath
-from compiler.layers.base import ZERO, Assignment, EmitContext, Layer, PadNeed, Raw, rows_axis
+from compiler.layers.base import ZERO, Assignment, EmitContext, Layer, PadNeed, Raw, rows_axis, rows_per_l1b
 from compiler.layout import Layout, Level, PadLayout
 
 
@@ -42,21 +44,17 @@ def _sizes(node: MNNode, graph: MNGraph) -> tuple[int, int, int]:
 
 def x_layout(rows: int, depth: int) -> Layout:
     """Layout of the left operand."""
-    per_l1b = max(1, _ceil(rows, 64))
+    per_l1b = rows_per_l1b(rows)
     k_tiles = max(1, _ceil(depth, 256))
     k_axis = [(16, Level.MAB, 1), (k_tiles, Level.ADDR, per_l1b), (4, Level.W, 1), (4, Level.PE, 1)]
-    return Layout.build([_rows(rows), [d for d in k_axis if d[0] > 1]])
-
-
-def _rows(rows: int) -> list[tuple[int, Level, int]]:
-    return [(extent, Level(level), stride) for extent, level, stride in rows_axis(rows)]
+    return Layout.build([rows_axis(rows), [d for d in k_axis if d[0] > 1]])
 
 
 def gathered_layout(rows: int, outputs: int) -> Layout:
     """Layout of a result that all MABs hold."""
-    per_l1b, tiles = max(1, _ceil(rows, 64)), _ceil(outputs, 16)
+    per_l1b, tiles = rows_per_l1b(rows), _ceil(outputs, 16)
     n_axis = [(tiles, Level.ADDR, per_l1b), (4, Level.W, 1), (4, Level.PE, 1)]
-    return Layout.build([_rows(rows), [d for d in n_axis if d[0] > 1]])
+    return Layout.build([rows_axis(rows), [d for d in n_axis if d[0] > 1]])
 
 
 class Gemm(Layer):
@@ -75,7 +73,9 @@ class Gemm(Layer):
     def _check(self, node: MNNode, graph: MNGraph) -> None:
         x, w = graph.values[node.inputs[0]], graph.values[node.inputs[1]]
         if len(x.shape) != 2 or len(w.shape) != 2:
-            raise UnsupportedOperator(f"{node.op_type} {node.outputs[0]!r}: operands must be matrices, got {x.shape} and {w.shape}")
+            raise UnsupportedOperator(
+                f"{node.op_type} {node.outputs[0]!r}: operands must be matrices, got {x.shape} and {w.shape}"
+            )
         if node.attrs.get("transA", 0):
             raise UnsupportedOperator(f"Gemm {node.outputs[0]!r}: transA=1 has no emitter; transpose the left operand")
         for name in ("alpha", "beta"):
@@ -83,7 +83,8 @@ class Gemm(Layer):
                 raise UnsupportedOperator(f"Gemm {node.outputs[0]!r}: {name} must be 1, got {node.attrs[name]}")
         if len(node.inputs) > 2 and graph.values[node.inputs[2]].shape != (_sizes(node, graph)[2],):
             raise UnsupportedOperator(
-                f"Gemm {node.outputs[0]!r}: the bias must have shape ({_sizes(node, graph)[2]},), got {graph.values[node.inputs[2]].shape}"
+                f"Gemm {node.outputs[0]!r}: the bias must have shape ({_sizes(node, graph)[2]},), got "
+                f"{graph.values[node.inputs[2]].shape}"
             )
 
     def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
@@ -130,7 +131,7 @@ class Gemm(Layer):
         assert y.layout is not None
         scatter = not y.layout.is_broadcast(Level.MAB)
         return GemmPlan(
-            rows=max(1, _ceil(rows, 64)),
+            rows=rows_per_l1b(rows),
             k_tiles=max(1, _ceil(depth, 256)),
             n_tiles=self._n_tiles(outputs, scatter),
             x=0,
@@ -148,8 +149,6 @@ class Gemm(Layer):
         return {"m": plan.scratch_words, "n": 2 * x.layout.num_lw}
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
-        from dataclasses import replace
-
         plan = replace(
             self._plan(node, ctx.graph),
             x=ctx.stream(node.inputs[0]).addr,

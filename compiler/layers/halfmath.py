@@ -1,7 +1,8 @@
 """Plain NumPy model of the arithmetic that half-precision layers use on the chip (numerics.md 4.2, 5.2, 6.1).
 
-Written from the rules and not from the kernels, on whole arrays: it is what tests hold the simulated chip against, bit for
-bit.  Finite values only (the layers never make infinities from finite inputs of ordinary size); an overflow is an error here.
+Written from the rules and not from the kernels, on whole arrays: it is what tests hold the simulated chip against,
+bit for bit.  Finite values only (the layers never make infinities from finite inputs of ordinary size); an overflow
+is an error here.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def float_to_half(values: F32) -> U16:
 
 
 def block_float(bits: U16) -> tuple[I64, I64]:
-    """`hbfn/9` along the last axis (16 halves): signed integer fields, same shape, and the shared exponent field per block."""
+    """`hbfn/9` along the last axis (16 halves): signed integer fields, same shape, and the shared exponent field
+    per block.
+    """
     wide = bits.astype(np.int64)
     sign, exponent, mantissa = wide >> 15, (wide >> 9) & 63, wide & 511
     top = exponent.max(axis=-1, keepdims=True)
@@ -166,8 +169,8 @@ def full_sum(values: F32, layout: PadLayout) -> F32:
 
     values: the plain shape; the padding counts as zero.  Returns a scalar array.
     """
-    where = np.meshgrid(*(np.arange(n) for n in (8, 8, 16, 4, layout.num_lw, 2)), indexing="ij")
-    index = layout.elements_at(Places(*where, np.zeros_like(where[0])))
+    l2b, l1b, mab, pe, addr, word = np.meshgrid(*(np.arange(n) for n in (8, 8, 16, 4, layout.num_lw, 2)), indexing="ij")
+    index = layout.elements_at(Places(l2b, l1b, mab, pe, addr, word, np.zeros_like(l2b)))
     padded = np.zeros(layout.padded_shape, np.float32)
     padded[tuple(slice(n) for n in layout.shape)] = values
     grid = np.where(index < 0, np.float32(0), padded.ravel()[index])

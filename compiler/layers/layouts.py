@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from compiler.graph import MNValue
-from compiler.layers.base import rows_axis
+from compiler.layers.base import rows_axis, rows_per_l1b
 from compiler.layout import Layout, Level, PadLayout
 
 WORDS = {4: 4, 2: 2}
 
 
 def default_layout(value: MNValue) -> PadLayout:
-    """First axis over L2B, L1B, addresses and (for a vector) the words of a long word; other axes over addresses, words and PEs.
+    """First axis over L2B, L1B, addresses and (for a vector) the words of a long word; other axes over addresses,
+    words and PEs.
 
     The form of the int64 labels in the l3ir listing of seed 3.1: ((8_L2B:1, 8_L1B:1, 1:1, 2_W:1); B@[PE,MAB]).
     """
@@ -19,20 +20,22 @@ def default_layout(value: MNValue) -> PadLayout:
     if not shape:
         return PadLayout((), Layout.build([]))
     if len(shape) == 1:
-        addresses = max(1, -(-shape[0] // (64 * words)))
-        axis = [(8, Level.L2B, 1), (8, Level.L1B, 1), (addresses, Level.ADDR, 1), (words, Level.W, 1)]
-        return PadLayout(shape, Layout.build([[d for d in axis if d[0] > 1 or d[1] is Level.ADDR]]))
-    rows = [(extent, Level(level), stride) for extent, level, stride in rows_axis(shape[0])]
-    stride = rows[-1][0]
+        rows = rows_per_l1b(shape[0])
+        if words == 1 or rows % words:
+            return PadLayout(shape, rows_only(shape[0]))
+        axis = [(8, Level.L2B, 1), (8, Level.L1B, 1), (rows // words, Level.ADDR, 1), (words, Level.W, 1)]
+        return PadLayout(shape, Layout.build([axis]))
+    rows_digits = rows_axis(shape[0])
+    stride = rows_digits[-1][0]
     axes: list[list[tuple[int, Level, int]]] = []
     for number, extent in reversed(list(enumerate(shape[1:], start=1))):
         inner = [(words, Level.W, 1), (4, Level.PE, 1)] if number == len(shape) - 1 else []
         count = -(-extent // (4 * words)) if inner else extent
         axes.insert(0, [d for d in [(count, Level.ADDR, stride), *inner] if d[0] > 1])
         stride *= count
-    return PadLayout(shape, Layout.build([rows, *axes]))
+    return PadLayout(shape, Layout.build([rows_digits, *axes]))
 
 
 def rows_only(rows: int) -> Layout:
     """One element per row, the same in every word, PE and MAB: results of row reductions."""
-    return Layout.build([[(extent, Level(level), stride) for extent, level, stride in rows_axis(rows)]])
+    return Layout.build([rows_axis(rows)])

@@ -30,10 +30,13 @@ class FullSum(Layer):
         value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
         if int(np.prod(out.shape, dtype=int)) != 1:
             raise UnsupportedOperator(
-                f"{node.op_type} {node.outputs[0]!r}: only sums over all axes have an emitter, got {value.shape} -> {out.shape}"
+                f"{node.op_type} {node.outputs[0]!r}: only sums over all axes have an emitter, got "
+                f"{value.shape} -> {out.shape}"
             )
         if value.dtype is not out.dtype or value.dtype not in (MNType.INT, MNType.FLOAT):
-            raise UnsupportedOperator(f"{node.op_type} {node.outputs[0]!r}: cannot sum {value.dtype} to {out.dtype}; use Int or Float")
+            raise UnsupportedOperator(
+                f"{node.op_type} {node.outputs[0]!r}: cannot sum {value.dtype} to {out.dtype}; use Int or Float"
+            )
         layout = inputs[0] or default_layout(value)
         scalar = Layout.build([[] for _ in out.shape])
         return Assignment((layout, *([None] * (len(node.inputs) - 1))), (PadLayout(out.shape, scalar),))
@@ -46,6 +49,7 @@ class FullSum(Layer):
         assert value.layout is not None
         job = SumJob(
             source=ctx.stream(node.inputs[0]),
+            addresses=tuple(np.unique(value.layout.index_arrays().addr).tolist()),
             route=Route.of(value.layout),
             word_split=not value.layout.is_broadcast(Level.W),
             integer=value.dtype is MNType.INT,

@@ -1,4 +1,6 @@
-"""A planned graph computed layer by layer with the NumPy references: the second opinion on what the emitted VSM computes."""
+"""A planned graph computed layer by layer with the NumPy references: the second opinion on what the emitted VSM
+computes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,6 @@ from numpy.typing import NDArray
 
 from compiler.graph import MNGraph, encode
 from compiler.layers.registry import layer_of
-
 
 ABSENT: NDArray[Any] = np.zeros(0, np.uint32)
 

@@ -34,7 +34,9 @@ class Relu(Layer):
     ) -> Assignment:
         value = graph.values[node.inputs[0]]
         if value.dtype not in PREC:
-            raise UnsupportedOperator(f"Relu {node.outputs[0]!r}: element type {value.dtype} has no emitter, use Half or Float")
+            raise UnsupportedOperator(
+                f"Relu {node.outputs[0]!r}: element type {value.dtype} has no emitter, use Half or Float"
+            )
         layout = inputs[0] or default_layout(value)
         return Assignment((layout,), (layout,))
 

@@ -49,7 +49,8 @@ class Reshape(_Alias):
         result = merge_reshape(layout, out.shape)
         if result is None:
             raise LayoutConflict(
-                f"{node.op_type} {node.outputs[0]!r}: {value.shape} -> {out.shape} would move elements in layout {layout}"
+                f"{node.op_type} {node.outputs[0]!r}: {value.shape} -> {out.shape} would move elements in "
+                f"layout {layout}"
             )
         return Assignment((layout, *([None] * (len(node.inputs) - 1))), (result,))
 

@@ -1,7 +1,7 @@
 """MNCoreLayoutSwitch: the same tensor in another layout, inside local memory.
 
-Three routes are known, found by comparing where every element lies before and after: `local` (words and addresses of one PE),
-`gather` (split over the MABs -> alike in all MABs) and `scatter` (the reverse).  Other pairs are refused.
+Three routes are known, found by comparing where every element lies before and after: `local` (words and addresses
+of one PE), `gather` (split over the MABs -> alike in all MABs) and `scatter` (the reverse).  Other pairs are refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from compiler.layout import Layout, Level, PadLayout
 
 @dataclass(frozen=True)
 class SwitchPlan:
-    """A route and its moves: `local` {(lw, lane): (lw, lane)}; `gather` {(mab, source lw): lw}; `scatter` {(mab, lw): source lw}."""
+    """A route and its moves: `local` {(lw, lane): (lw, lane)}; `gather` {(mab, source lw): lw}; `scatter` {(mab,
+    lw): source lw}.
+    """
 
     route: str
     local: dict[tuple[int, int], tuple[int, int]]

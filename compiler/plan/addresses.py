@@ -1,8 +1,8 @@
 """Address planner: LM words and DRAM long words for every value of a scheduled graph, and LM scratch for every node.
 
-LM: a value lives from the node that makes it to the last node that reads it or one of its aliases; it gets the lowest free
-multiple of two long words.  DRAM: inputs by name, then parameters, then what the program stores, in slots of 1,024 long
-words (compiler.md 6); spilled intermediates grow down from 526,869,888.
+LM: a value lives from the node that makes it to the last node that reads it or one of its aliases; it gets the
+lowest free multiple of two long words.  DRAM: inputs by name, then parameters, then what the program stores, in
+slots of 1,024 long words (compiler.md 6); spilled intermediates grow down from 526,869,888.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def _plan_dram(graph: MNGraph, plan: Addresses) -> None:
             value.addr = next_free
             next_free += slot
         if next_free > spill:
-            raise DoesNotFit(f"value {name!r} needs {slot} long words of DRAM per group; {spill - next_free + slot} are left")
+            raise DoesNotFit(
+                f"value {name!r} needs {slot} long words of DRAM per group; {spill - next_free + slot} are left"
+            )
     plan.dram_used = next_free + SPILL_TOP - spill
 
 
@@ -68,7 +70,8 @@ def _plan_lm(graph: MNGraph, plan: Addresses, budget: int) -> None:
             start = max(start, end)
         if start + words > budget:
             raise DoesNotFit(
-                f"{what} needs {words // 2} long words of LM{'mn'.index(letter)}; the largest gap within the budget of {budget // 2} is smaller"
+                f"{what} needs {words // 2} long words of LM{'mn'.index(letter)}; the largest gap within "
+                f"the budget of {budget // 2} is smaller"
             )
         live[letter].append((start, start + words, until))
         plan.lm_peak[letter] = max(plan.lm_peak[letter], start + words)
@@ -81,7 +84,10 @@ def _plan_lm(graph: MNGraph, plan: Addresses, budget: int) -> None:
             value = graph.values[name]
             if value.loc in LETTER and value.parent is None:
                 value.addr = allocate(
-                    LETTER[value.loc], 2 * value.num_lw, last_use.get(name, position), f"value {name!r} ({value.layout})"
+                    LETTER[value.loc],
+                    2 * value.num_lw,
+                    last_use.get(name, position),
+                    f"value {name!r} ({value.layout})",
                 )
             elif value.parent is not None:
                 value.addr = graph.owner(name).addr

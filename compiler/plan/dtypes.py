@@ -1,7 +1,8 @@
 """Dtype planner: which element type each FLOAT32 value has on the chip (`float_dtype`, seed 4.2.2.2).
 
-`mixed`: Half for the operands and results of matrix products, and for what shares its type with them through layers that keep
-types; Float elsewhere (a bias is Float: it is an addend of the single-precision accumulator).  `half`: Half everywhere but there.
+`mixed`: Half for the operands and results of matrix products, and for what shares its type with them through layers
+that keep types; Float elsewhere (a bias is Float: it is an addend of the single-precision accumulator).  `half`: Half
+everywhere but there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Gene labels: what an axis means to the matrix products around it (compiler.md 4 and 7.2).
 
-N batch, C channel, WC weight channel, Nr a batch axis whose channels were reduced away.  They are set at matrix products and row
-reductions and carried through layers that keep shapes; a reshape keeps the label of an axis whose extent it keeps in place.
+N batch, C channel, WC weight channel, Nr a batch axis whose channels were reduced away.  They are set at matrix
+products and row reductions and carried through layers that keep shapes; a reshape keeps the label of an axis whose
+extent it keeps in place.
 """
 
 from __future__ import annotations

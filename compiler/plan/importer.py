@@ -12,7 +12,8 @@ from compiler.errors import CompilerError
 from compiler.graph import Location, MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layout import Layout, Level, PadLayout
 
-#: Inputs that are read at compile time; the value moves into the attribute of that name (None: shape of the result says it all).
+#: Inputs that are read at compile time; the value moves into the attribute of that name (None: shape of the result
+#: says it all).
 IMMEDIATES: dict[tuple[str, int], str | None] = {
     ("Reshape", 1): None,
     ("Squeeze", 1): None,
@@ -33,8 +34,9 @@ INTEGER_TYPES = {
 def import_model(model: onnx.ModelProto) -> MNGraph:
     """The graph of a model whose value_info is complete.
 
-    Initializers that layers read as tensors become `params` with their data as `constant`; those of IMMEDIATES become Constant
-    nodes at IMM.  Raises CompilerError for values without static shape or with an element type the chip has no form for.
+    Initializers that layers read as tensors become `params` with their data as `constant`; those of IMMEDIATES
+    become Constant nodes at IMM.  Raises CompilerError for values without static shape or with an element type the
+    chip has no form for.
     """
     graph = MNGraph()
     infos = {info.name: info for info in (*model.graph.value_info, *model.graph.input, *model.graph.output)}
@@ -66,7 +68,9 @@ def import_model(model: onnx.ModelProto) -> MNGraph:
 def _mn_type(name: str, code: int) -> MNType:
     kind = OnnxType.from_code(code)
     if kind not in INTEGER_TYPES:
-        raise CompilerError(f"value {name!r} has element type {kind}; the chip code here handles {', '.join(INTEGER_TYPES)}")
+        raise CompilerError(
+            f"value {name!r} has element type {kind}; the chip code here handles {', '.join(INTEGER_TYPES)}"
+        )
     return INTEGER_TYPES[kind]
 
 
@@ -78,7 +82,9 @@ def _add(graph: MNGraph, name: str, infos: dict[str, onnx.ValueInfoProto]) -> No
     shape = []
     for dim in tensor.shape.dim:
         if not dim.HasField("dim_value"):
-            raise CompilerError(f"value {name!r} has the dynamic dimension {dim.dim_param!r}; all shapes must be static")
+            raise CompilerError(
+                f"value {name!r} has the dynamic dimension {dim.dim_param!r}; all shapes must be static"
+            )
         shape.append(dim.dim_value)
     graph.add_value(MNValue(name, OnnxType.from_code(tensor.elem_type), tuple(shape), _mn_type(name, tensor.elem_type)))
 

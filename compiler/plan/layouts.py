@@ -118,5 +118,3 @@ def _with_padding(graph: MNGraph, name: str, need: PadNeed, *, streamed: bool) -
 def _derived(graph: MNGraph, value: MNValue, step: str, layout: PadLayout) -> MNValue:
     name = graph.fresh_name(value.name, step)
     return graph.add_value(MNValue(name, value.onnx_dtype, value.shape, value.dtype, layout, value.gene))
-
-

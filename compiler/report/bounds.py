@@ -18,8 +18,8 @@ HALF_MACS_PER_CYCLE = 256 * 1024
 def lower_bound(graph: MNGraph, spec: ChipSpec) -> dict[str, float]:
     """Cycles no schedule of this graph with these layouts can beat.
 
-    dram: every input and parameter read once and every output written once, at the DRAM bandwidth of a group.  macs: the
-    multiply-adds of the matrix products at the peak rate of the half-precision matrix unit.
+    dram: every input and parameter read once and every output written once, at the DRAM bandwidth of a group.
+    macs: the multiply-adds of the matrix products at the peak rate of the half-precision matrix unit.
     """
     rate = float(spec.dram_lw_per_cycle)
     moved = 0

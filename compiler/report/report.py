@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 def build_report(compiled: Compiled, options: Options, addresses: Addresses, flops: int) -> dict[str, Any]:
     """Plain data for report.json.
 
-    layers: name, operator, start, cycles (start to start of the next layer).  causes: where the cycles went.  phases: what was
-    compiled when.  `percent_of_peak` is of the half-precision peak, whatever the dtype, as in seed 3.1.1.
+    layers: name, operator, start, cycles (start to start of the next layer).  causes: where the cycles went.
+    phases: what was compiled when.  `percent_of_peak` is of the half-precision peak, whatever the dtype, as in seed
+    3.1.1.
     """
     from hw.spec import default_spec
 
@@ -27,7 +28,12 @@ def build_report(compiled: Compiled, options: Options, addresses: Addresses, flo
     tflops = flops / (timing.cycles / (frequency * 1e6)) / 1e12
     peak = spec.peak_flops("half") / 1e12
     layers = [
-        {"name": region.name, "op_type": region.name.split("(")[0], "start": region.start, "cycles": region.end - region.start}
+        {
+            "name": region.name,
+            "op_type": region.name.split("(")[0],
+            "start": region.start,
+            "cycles": region.end - region.start,
+        }
         for region in timing.regions
     ]
     lines = compiled.program.lines
@@ -47,7 +53,7 @@ def build_report(compiled: Compiled, options: Options, addresses: Addresses, flo
         "lm_peak_words": {"LM0": addresses.lm_peak["m"], "LM1": addresses.lm_peak["n"]},
         "dram_lws_per_group": addresses.dram_used,
         "host_ops": [],
-        "scheduler": options.scheduler,
-        "float_dtype": options.float_dtype,
+        "scheduler": options["scheduler"],
+        "float_dtype": options["float_dtype"],
         "chip_spec": spec.digest,
     }

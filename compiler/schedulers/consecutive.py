@@ -1,9 +1,9 @@
 """Schedulers `always_from_dram` and `reuse_consecutive` (seed 4.2.2.4): where values are at each step.
 
-The nodes keep their order.  A *layer step* is one operator of the compiled ONNX together with the nodes that prepare its operands
-(layout switches, paddings, reshapes).  A value made in a step can be used from local memory in that step and, with
-`reuse_consecutive`, in the next one; every later use goes through DRAM, by an Upload where the value is made and a Download
-where it is used.  Graph outputs are uploaded.
+The nodes keep their order.  A *layer step* is one operator of the compiled ONNX together with the nodes that
+prepare its operands (layout switches, paddings, reshapes).  A value made in a step can be used from local memory in
+that step and, with `reuse_consecutive`, in the next one; every later use goes through DRAM, by an Upload where the
+value is made and a Download where it is used.  Graph outputs are uploaded.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ class _Scheduler:
                 continue
             if position in layer.streamed:
                 if name not in self._in_dram:
-                    raise CompilerError(f"{node.op_type} {node.outputs[0]!r} reads {name!r} from DRAM, but it was never stored there")
+                    raise CompilerError(
+                        f"{node.op_type} {node.outputs[0]!r} reads {name!r} from DRAM, but it was never stored there"
+                    )
                 node.inputs[position] = self._in_dram[name]
             else:
                 wanted = layer.first_in if position == 0 else None
