@@ -47,14 +47,11 @@ def mlp(
     def weight(rows: int, columns: int) -> NDArray[np.float32]:
         return (rng.standard_normal((rows, columns)) / np.sqrt(columns)).astype(np.float32)
 
-    constants: dict[str, NDArray[Any]] = {
-        "val_1": np.array([batch, depth], np.int64),
-        "attr_0": weight(hidden, depth),
-        "attr_2": weight(classes, hidden),
-    }
-    if bias:
-        constants["attr_1"] = rng.standard_normal(hidden).astype(np.float32) / 10
-        constants["attr_3"] = rng.standard_normal(classes).astype(np.float32) / 10
+    constants: dict[str, NDArray[Any]] = {"val_1": np.array([batch, depth], np.int64)}
+    for number, (rows, columns) in enumerate([(hidden, depth), (classes, hidden)]):
+        constants[f"attr_{2 * number}"] = weight(rows, columns)
+        if bias:
+            constants[f"attr_{2 * number + 1}"] = rng.standard_normal(rows).astype(np.float32) / 10
     first = ["view", "attr_0", "attr_1"] if bias else ["view", "attr_0"]
     second = ["relu", "attr_2", "attr_3"] if bias else ["relu", "attr_2"]
     nodes = [

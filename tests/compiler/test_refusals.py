@@ -1,0 +1,94 @@
+"""What the compiler cannot do it refuses with a typed error that names the node or value and what would be legal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from compiler.codegen import compile_model
+from compiler.errors import CompilerError, DoesNotFit, LayoutConflict, UnsupportedOperator
+from compiler.options import Options
+from tests.compiler import models
+
+OPTIONS = Options.resolve({}, {})
+
+
+def _single(
+    op_type: str, shapes: dict[str, tuple[str, list[int]]], out: tuple[str, list[int]], **attrs: Any
+) -> onnx.ModelProto:
+    return models.build([helper.make_node(op_type, list(shapes), ["y"], **attrs)], shapes, {"y": out})
+
+
+def _gemm(batch: int, depth: int, outputs: int, **attrs: Any) -> onnx.ModelProto:
+    weight = np.zeros((outputs, depth), np.float32)
+    node = helper.make_node("Gemm", ["x", "w"], ["y"], transB=1, **attrs)
+    x = {"x": ("float", [depth, batch] if attrs.get("transA") else [batch, depth])}
+    return models.build([node], x, {"y": ("float", [batch, outputs])}, constants={"w": weight})
+
+
+def test_unknown_operator_names_the_nearest_one() -> None:
+    with pytest.raises(UnsupportedOperator, match=r"Relu6.*nearest known operator: Relu"):
+        compile_model(_single("Relu6", {"x": ("float", [4])}, ("float", [4])), OPTIONS)
+
+
+@pytest.mark.parametrize("attrs, word", [({"transA": 1}, "transA"), ({"alpha": 2.0}, "alpha"), ({"beta": 0.5}, "beta")])
+def test_forms_of_gemm_without_emitter(attrs: dict[str, Any], word: str) -> None:
+    with pytest.raises(UnsupportedOperator, match=word):
+        compile_model(_gemm(8, 8, 8, **attrs), OPTIONS)
+
+
+def test_batch_that_does_not_fit_the_accumulators() -> None:
+    with pytest.raises(DoesNotFit, match="8192 rows"):
+        compile_model(_gemm(8192, 16, 16), OPTIONS)
+
+
+def test_tensor_that_does_not_fit_local_memory() -> None:
+    with pytest.raises(DoesNotFit, match=r"x_Download_0.*LM0"):
+        compile_model(_single("Relu", {"x": ("float", [4096, 4096])}, ("float", [4096, 4096])), OPTIONS)
+
+
+def test_share_of_local_memory_is_honoured() -> None:
+    model = _single("Relu", {"x": ("float", [64, 1024])}, ("float", [64, 1024]))
+    compile_model(model, OPTIONS)
+    with pytest.raises(DoesNotFit, match="budget"):
+        compile_model(model, Options.resolve({"sram_budget": 0.01}, {}))
+
+
+def test_reshape_that_would_move_elements() -> None:
+    shape = np.array([6, 50], np.int64)
+    nodes = [helper.make_node("Reshape", ["x", "s"], ["v"]), helper.make_node("Relu", ["v"], ["y"])]
+    model = models.build(
+        nodes, {"x": ("float", [100, 3])}, {"y": ("float", [6, 50])}, {"v": ("float", [6, 50])}, {"s": shape}
+    )
+    with pytest.raises(LayoutConflict, match="would move elements"):
+        compile_model(model, OPTIONS)
+
+
+@pytest.mark.parametrize("option, value", [("scheduler", "spill_opt"), ("float_dtype", "double")])
+def test_options_without_implementation_are_refused(option: str, value: str) -> None:
+    with pytest.raises(UnsupportedOperator, match=f"{option}='{value}'"):
+        compile_model(_gemm(8, 8, 8), Options.resolve({option: value}, {}))
+
+
+def test_partial_sums_and_comparisons_of_floats_are_refused() -> None:
+    with pytest.raises(UnsupportedOperator, match="only sums over all axes"):
+        model = models.build(
+            [helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)],
+            {"x": ("float", [4, 5])},
+            {"y": ("float", [4])},
+            constants={"axes": np.array([1])},
+        )
+        compile_model(model, OPTIONS)
+    with pytest.raises(UnsupportedOperator, match="use integers"):
+        compile_model(_single("Equal", {"a": ("float", [4]), "b": ("float", [4])}, ("bool", [4])), OPTIONS)
+
+
+def test_dynamic_shape_names_the_value() -> None:
+    model = _single("Relu", {"x": ("float", [4])}, ("float", [4]))
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    with pytest.raises(CompilerError, match=r"'x'.*'batch'"):
+        compile_model(model, OPTIONS)
