@@ -1,0 +1,35 @@
+"""The PyTorch API of the MN-Core 2 simulator (names and meanings: mlsdk.md).
+
+device = MNDevice("mncore2:auto")
+context = Context(device)
+step = context.compile(function, sample, storage.path("/tmp/step"))
+step({"x": x})["y"].cpu()
+"""
+
+from mlsdk import storage
+from mlsdk.cache import CacheOptions
+from mlsdk.compiled import CompiledFunction
+from mlsdk.context import Context
+from mlsdk.device import MNDevice
+from mlsdk.iospec import IOSpec
+from mlsdk.naming import get_tensor_name, set_tensor_name, set_tensor_name_in_module
+from mlsdk.proxy import TensorLike, TensorProxy
+from mlsdk.storage import path
+from mlsdk.tracing import trace_event, trace_scope
+
+__all__ = [
+    "CacheOptions",
+    "CompiledFunction",
+    "Context",
+    "IOSpec",
+    "MNDevice",
+    "TensorLike",
+    "TensorProxy",
+    "get_tensor_name",
+    "path",
+    "set_tensor_name",
+    "set_tensor_name_in_module",
+    "storage",
+    "trace_event",
+    "trace_scope",
+]

@@ -1,0 +1,165 @@
+"""One compilation: options, export, cache, code, and the folder of artifacts, with all errors of the rooms below."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from mlsdk.build import build_app
+from mlsdk.cache import AppCache, CacheOptions, cache_key
+from mlsdk.codegen_dir import APP, staged, warn_about_other, write_listing
+from mlsdk.errors import CompileError, CompileOptionError
+from mlsdk.naming import get_tensor_name
+from mlsdk.proxy import TensorLike, TensorProxy
+from mlsdk.registry import Registry
+from runtime.app import ONNX, App
+from runtime.backend import Device
+from runtime.files import write_atomically
+
+if TYPE_CHECKING:
+    from compiler.frontend import Exported
+    from compiler.options import Options
+
+Function = Callable[[Any], Mapping[str, torch.Tensor]]
+_log = logging.getLogger("mlsdk")
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of `Context.compile` that decide the result."""
+
+    function: Function
+    inputs: Mapping[str, TensorLike]
+    target: Path
+    options: dict[str, Any]
+    cache: CacheOptions | None
+    threads: int | None
+    quiet: bool
+    training: bool
+
+
+def compile_app(device: Device, registry: Registry, request: Request) -> App:
+    """Compile for `device` and publish the artifacts.  Raises CompileError or CompileOptionError."""
+    begin = time.perf_counter()
+    options = _resolve_options(request)
+    exported = _export(request)
+    registered = _registered(exported, registry)
+    key = _key(device, exported, registered, options)
+    cache = AppCache(request.cache.directory) if request.cache is not None and request.cache.enable_app_cache else None
+    if not request.quiet:
+        warn_about_other(request.target, key)
+    with staged(request.target) as stage:
+        if cache is not None and cache.restore(key, stage):
+            app = App.load(stage / APP)
+        else:
+            with _compiler_errors():
+                app = build_app(exported, registered, options, stage, for_chip=device.uses_chip)
+            app.save(stage / APP)
+            write_listing(stage, key)
+            if cache is not None:
+                cache.store(key, stage)
+    _copy_optimised_model(options, request.target)
+    if not request.quiet:
+        _log.info("compiled %s in %.1f s", request.target, time.perf_counter() - begin)
+    return app
+
+
+def _resolve_options(request: Request) -> Options:
+    from compiler.options import OptionError, Options
+
+    options = dict(request.options)
+    if request.threads is not None and request.threads != -1:
+        options.setdefault("num_threads", request.threads)
+    try:
+        return Options.resolve(options, os.environ)
+    except OptionError as error:
+        raise CompileOptionError(str(error)) from error
+
+
+def _export(request: Request) -> Exported:
+    from compiler.frontend import export
+
+    sample = {key: _sample(value) for key, value in request.inputs.items()}
+    with _compiler_errors():
+        return export(request.function, sample, tensor_names=get_tensor_name, training=request.training)
+
+
+def _sample(value: TensorLike) -> torch.Tensor:
+    """Only shape and dtype of a sample matter, so a proxy's contents stay on the device."""
+    return torch.empty(value.shape, dtype=value.dtype) if isinstance(value, TensorProxy) else value
+
+
+def _registered(exported: Exported, registry: Registry) -> frozenset[str]:
+    """Parameters of the program that live in the registry; the others are constants of the program."""
+    return frozenset(name for name, tensor in exported.params.items() if registry.contains(tensor))
+
+
+def _key(device: Device, exported: Exported, registered: frozenset[str], options: Options) -> str:
+    """What decides the program: graph, constants, options, kind of device, the compiler; not registered contents."""
+    import onnx
+
+    model = onnx.ModelProto()
+    model.CopyFrom(exported.model)
+    for initializer in model.graph.initializer:
+        if initializer.name in registered:
+            initializer.ClearField("raw_data")
+    kind = b"chip" if device.uses_chip else b"pfvm"
+    names = "\0".join(sorted(registered)).encode()
+    settings = json.dumps(options.to_option_json(), sort_keys=True).encode()
+    return cache_key([kind, _source_digest(), names, settings, model.SerializeToString(deterministic=True)])
+
+
+@lru_cache(maxsize=1)
+def _source_digest() -> bytes:
+    """Hash of the compiler's, the assembler's and the machine's sources: an edit can never meet an old program."""
+    import compiler
+    import hw
+    import isa
+    import runtime
+
+    digest = hashlib.sha256()
+    for package in (compiler, isa, hw, runtime):
+        root = Path(package.__path__[0])
+        for path in sorted(p for p in root.rglob("*") if p.suffix in (".py", ".toml", ".json")):
+            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    return digest.digest()
+
+
+def _copy_optimised_model(options: Options, target: Path) -> None:
+    """Honour `out_onnx`: the optimised model also at the path the user asked for."""
+    if options["out_onnx"] is None:
+        return
+    wanted, present = Path(options["out_onnx"]), target / ONNX
+    if wanted.resolve() != present.resolve():
+        try:
+            write_atomically(wanted, present.read_bytes())
+        except OSError as error:
+            raise CompileOptionError(f"out_onnx: cannot write {wanted}: {error}") from error
+
+
+@contextmanager
+def _compiler_errors() -> Iterator[None]:
+    """Turn the errors of the rooms below into CompileError, keeping them as the cause."""
+    from compiler.errors import CompilerError
+    from compiler.frontend import FrontendError
+    from compiler.graph import GraphError
+    from compiler.layout import LayoutError
+    from compiler.pfvm import PfvmError
+    from hw.model import ModelError
+    from isa.errors import AsmError
+
+    try:
+        yield
+    except (CompilerError, FrontendError, GraphError, LayoutError, PfvmError, AsmError, ModelError) as error:
+        raise CompileError(str(error)) from error

@@ -1,0 +1,1 @@
+"""Examples in the form of the vendor's tutorial, on real handwritten digits."""

@@ -1,0 +1,116 @@
+"""A program loaded onto a simulated board: its place in DRAM, its parameters, and what a call does."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from compiler.iospec import IOSpec
+from runtime.backend import DeviceFunction, DeviceTensor
+from runtime.board_tensor import BoardTensor, DramSpace
+from runtime.dram import Extent
+from runtime.errors import AppFileError
+from runtime.host import to_array
+from runtime.relocate import relocate, scratch_extents
+from runtime.specs import Spec, torch_dtype
+from runtime.transfer import image_of, pack, write_image
+
+if TYPE_CHECKING:
+    import torch
+
+    from runtime.app import App
+
+
+class BoardFunction(DeviceFunction):
+    """See the module's text.
+
+    Inputs, outputs and scratch get DRAM of their own; each parameter is used where its tensor keeps it, shared with
+    other programs. The program is moved to these addresses once, at load time.  Inputs that already are on the
+    board in the wanted form are copied inside DRAM, others are transposed by the host.  A result stays where the
+    program wrote it until the next call.
+    """
+
+    def __init__(self, space: DramSpace, app: App, params: Mapping[str, BoardTensor]) -> None:
+        self._space = space
+        self._executor = space.executor
+        self._params = {name: params[name] for name in app.params}
+        self._inputs = {name: _chip_spec(spec) for name, spec in app.inputs.items()}
+        self._outputs = {name: _chip_spec(spec) for name, spec in app.outputs.items()}
+        self._param_specs = {name: _chip_spec(spec) for name, spec in app.params.items()}
+        self._updates = dict(app.updates)
+        self._at: dict[str, int] = {}
+        program = app.program
+        self._lowered = self._executor.lower(relocate(program, self._assign_addresses(app)))
+        self.cycles = self._executor.timing(program).cycles if self._executor.timed else None
+        self._results: weakref.WeakSet[BoardTensor] = weakref.WeakSet()
+
+    def __call__(self, inputs: Mapping[str, torch.Tensor | DeviceTensor]) -> dict[str, DeviceTensor]:
+        """Run once on the board; see the class for what moves."""
+        board = self._executor.board
+        for name, tensor in self._params.items():
+            tensor.settle(self._param_specs[name])
+        images = {name: _image(spec, inputs[name]) for name, spec in self._inputs.items()}
+        for result in list(self._results):
+            result.move_out()
+        self._results.clear()
+        for name, spec in self._inputs.items():
+            write_image(board, spec, images[name], addr=self._at[name])
+        self._executor.run(self._lowered, self.cycles)
+        outputs = {name: self._result(name, spec) for name, spec in self._outputs.items()}
+        for param, output in self._updates.items():
+            self._params[param].adopt(outputs.pop(output))
+        return dict(outputs)
+
+    def allocate_input(self, name: str) -> BoardTensor:
+        """A tensor of zeros, in DRAM and in the input's layout."""
+        import torch
+
+        spec = self._inputs[name]
+        dtype = torch_dtype(spec.onnx_dtype)
+        tensor = BoardTensor(self._space, spec.shape, dtype, torch.zeros(spec.shape, dtype=dtype))
+        tensor.place(spec)
+        tensor.settle(spec)
+        return tensor
+
+    def _result(self, name: str, spec: IOSpec) -> BoardTensor:
+        tensor = BoardTensor(self._space, spec.shape, torch_dtype(spec.onnx_dtype), None)
+        tensor.lease(spec, self._at[name], self)
+        self._results.add(tensor)
+        return tensor
+
+    def _assign_addresses(self, app: App) -> dict[Extent, int]:
+        """Find DRAM for everything the program touches: extent as compiled -> new first address."""
+        moves: dict[Extent, int] = {}
+        for name, spec in self._param_specs.items():
+            moves[_extent(spec)] = self._params[name].place(spec)
+        for name, spec in (*self._inputs.items(), *self._outputs.items()):
+            extent = _extent(spec)
+            self._at[name] = moves[extent] = self._space.allocate(self, extent.size, preferred=spec.addr).start
+        for extent in scratch_extents(app.program, map(_extent, self._specs())):
+            moves[extent] = self._space.allocate(self, extent.size, preferred=extent.start).start
+        return moves
+
+    def _specs(self) -> list[IOSpec]:
+        return [*self._param_specs.values(), *self._inputs.values(), *self._outputs.values()]
+
+
+def _extent(spec: IOSpec) -> Extent:
+    return Extent(spec.addr, image_of(spec).slot_lws)
+
+
+def _chip_spec(spec: Spec) -> IOSpec:
+    if not isinstance(spec, IOSpec):
+        raise AppFileError(
+            f"{spec.name} has no place on the chip: this program was compiled for a pfvm device, not for a board"
+        )
+    return spec
+
+
+def _image(spec: IOSpec, value: torch.Tensor | DeviceTensor) -> np.ndarray:
+    if isinstance(value, BoardTensor):
+        return value.image(spec)
+    tensor = value.fetch() if isinstance(value, DeviceTensor) else value
+    return pack(spec, to_array(tensor))

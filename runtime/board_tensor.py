@@ -1,0 +1,157 @@
+"""A tensor on a simulated board: one value that may lie in DRAM in several layouts at once.
+
+Programs choose the layouts of their parameters, so the same registered weight can be wanted in different forms.
+Each form has its own copy; a copy is either current or out of date, and is brought up to date when a program that
+needs it runs.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from compiler.iospec import IOSpec
+from runtime.backend import DeviceTensor
+from runtime.dram import Extent
+from runtime.host import to_array, to_tensor
+from runtime.specs import Form, form_of
+from runtime.transfer import download, image_of, pack, read_image, write_image
+
+if TYPE_CHECKING:
+    import torch
+
+    from runtime.executor import Executor
+
+
+class DramSpace:
+    """The board's DRAM map for owners that may vanish at any moment.
+
+    Garbage collection can strike inside `allocate`, so finalizers only queue what they give up.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+        self._given_up: deque[Extent] = deque()
+
+    def allocate(self, owner: object, size: int, preferred: int | None = None) -> Extent:
+        """Take DRAM that is given back when `owner` dies.  Raises DeviceMemoryError."""
+        while self._given_up:
+            self.executor.memory.free(self._given_up.popleft())
+        extent = self.executor.memory.allocate(size, preferred)
+        weakref.finalize(owner, self._given_up.append, extent).atexit = False
+        return extent
+
+
+class _Copy:
+    """One image in DRAM; `current` tells whether it holds the tensor's present value."""
+
+    __slots__ = ("addr", "current", "spec")
+
+    def __init__(self, spec: IOSpec, addr: int, current: bool) -> None:
+        self.spec = spec
+        self.addr = addr
+        self.current = current
+
+
+class BoardTensor(DeviceTensor):
+    """See the module's text.  `value` None means that the contents come from the device."""
+
+    def __init__(
+        self,
+        space: DramSpace,
+        shape: tuple[int, ...],
+        dtype: torch.dtype,
+        value: torch.Tensor | None,
+        *,
+        reference: bool = False,
+    ) -> None:
+        super().__init__(shape, dtype)
+        self._space = space
+        self._host: torch.Tensor | None = value if reference or value is None else value.detach().clone()
+        self._is_reference = reference  # not read yet: the user's own tensor may still change
+        self._copies: dict[Form, _Copy] = {}
+        self._landlord: object = None
+
+    def load(self, value: torch.Tensor, *, clone: bool = True) -> None:
+        """Take a new value and send it to every place in DRAM that the tensor has.
+
+        With `clone` False the caller's tensor is not kept once it has been sent: later changes of it must not show.
+        """
+        self._host = value.detach().clone() if clone else value.detach()
+        self._is_reference = not clone
+        self.changed = True
+        for copy in self._copies.values():
+            write_image(self._space.executor.board, copy.spec, pack(copy.spec, to_array(value)), addr=copy.addr)
+            copy.current = True
+        if self._copies and not clone:
+            self._host, self._is_reference = None, False
+
+    def fetch(self) -> torch.Tensor:
+        """The value the device holds (rounded to its format), or the host's if it is in no DRAM yet."""
+        current = self._current_copy()
+        if current is not None:
+            return to_tensor(download(self._space.executor.board, current.spec, addr=current.addr), self.dtype)
+        assert self._host is not None  # a tensor without a value on either side cannot be made
+        return self._host.detach().clone()
+
+    def place(self, spec: IOSpec) -> int:
+        """The DRAM address of the copy in the spec's form; made (still without contents) on first request."""
+        copy = self._copies.get(form_of(spec))
+        if copy is None:
+            extent = self._space.allocate(self, image_of(spec).slot_lws, preferred=spec.addr)
+            copy = self._copies[form_of(spec)] = _Copy(spec, extent.start, current=False)
+        return copy.addr
+
+    def settle(self, spec: IOSpec) -> None:
+        """Make the copy in the spec's form current."""
+        self._refresh(self._copies[form_of(spec)])
+
+    def image(self, spec: IOSpec) -> np.ndarray:
+        """The DRAM image of the value in the spec's form, whatever form the device has it in."""
+        copy = self._copies.get(form_of(spec))
+        if copy is not None and copy.current:
+            return read_image(self._space.executor.board, copy.spec, addr=copy.addr)
+        return pack(spec, to_array(self._host_value()))
+
+    def adopt(self, result: BoardTensor) -> None:
+        """Take over the contents of another tensor on this board; nothing passes the host where the forms agree."""
+        images = {form: result.image(copy.spec) for form, copy in self._copies.items()}
+        for form, copy in self._copies.items():
+            write_image(self._space.executor.board, copy.spec, images[form], addr=copy.addr)
+            copy.current = True
+        self._host, self._is_reference = (None, False) if self._copies else (result.fetch(), False)
+        self.changed = True
+
+    def lease(self, spec: IOSpec, addr: int, owner: object) -> None:
+        """Say that the value now lies at `addr`, in DRAM that belongs to `owner` and lives as long as that."""
+        self._copies[form_of(spec)] = _Copy(spec, addr, current=True)
+        self._landlord = owner
+
+    def move_out(self) -> None:
+        """Copy a leased value to DRAM of its own, because the program is about to overwrite it."""
+        for copy in self._copies.values():
+            image = read_image(self._space.executor.board, copy.spec, addr=copy.addr)
+            copy.addr = self._space.allocate(self, image_of(copy.spec).slot_lws).start
+            write_image(self._space.executor.board, copy.spec, image, addr=copy.addr)
+        self._landlord = None
+
+    def _refresh(self, copy: _Copy) -> None:
+        if not copy.current:
+            image = pack(copy.spec, to_array(self._host_value()))
+            write_image(self._space.executor.board, copy.spec, image, addr=copy.addr)
+            copy.current = True
+
+    def _host_value(self) -> torch.Tensor:
+        """The unrounded value if the host knows it, else what the device holds."""
+        if self._host is None:
+            return self.fetch()
+        if self._is_reference:
+            self._host = self._host.detach().clone()
+            self._is_reference = False
+        return self._host
+
+    def _current_copy(self) -> _Copy | None:
+        return next((copy for copy in self._copies.values() if copy.current), None)

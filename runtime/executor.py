@@ -1,0 +1,79 @@
+"""One simulated board at work: its memories, the DRAM map, the value pass and the memoised time of programs."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from runtime.dram import DramAllocator
+from runtime.errors import DeviceError, DevicePoisonedError, ExecutionError
+
+if TYPE_CHECKING:
+    from hw.engine import LoweredProgram
+    from hw.model import Timing
+    from hw.program import Program
+    from hw.state import Board
+
+
+class Executor:
+    """Runs lowered programs on one board.
+
+    `timed`: also account for time with the cycle model.  The chip is deterministic and its timing independent of
+    data, so the time of a program is simulated once and holds for every run.  `busy_cycles` adds up the core cycles
+    of all runs.
+    """
+
+    def __init__(self, *, timed: bool) -> None:
+        from hw.state import Board
+
+        self.timed = timed
+        self.board: Board = Board()
+        self.memory = DramAllocator(len(self.board.dram[0]))
+        self.busy_cycles = 0
+        self._timings: dict[str, Timing] = {}
+        self._failure: BaseException | None = None
+        self._closed = False
+
+    def lower(self, program: Program) -> LoweredProgram:
+        """Turn a decoded program into the engine's tables (reusable for any number of runs).  Raises ExecutionError."""
+        from hw.engine import EngineError, lower
+
+        try:
+            return lower(program)
+        except EngineError as error:
+            raise ExecutionError(f"the chip cannot run the program: {error}") from error
+
+    def timing(self, program: Program) -> Timing:
+        """Simulated time of a program, computed once per VSM text."""
+        from hw.model import simulate
+        from hw.spec import default_spec
+
+        key = hashlib.sha256(program.source.encode()).hexdigest()
+        if key not in self._timings:
+            self._timings[key] = simulate(program, default_spec())
+        return self._timings[key]
+
+    def close(self) -> None:
+        """Refuse further runs."""
+        self._closed = True
+
+    def run(self, lowered: LoweredProgram, cycles: int | None = None) -> None:
+        """Run once.  A failure poisons the board: its state stays frozen for inspection and later runs are refused.
+
+        Raises ExecutionError (the engine's error is its cause), DevicePoisonedError or DeviceError.
+        """
+        if self._closed:
+            raise DeviceError("the device was closed")
+        if self._failure is not None:
+            raise DevicePoisonedError(
+                f"an earlier run on this device failed ({self._failure or type(self._failure).__name__}); "
+                "its memories are kept for inspection, open a new device to go on"
+            ) from self._failure
+        try:
+            lowered.run(self.board)
+        except BaseException as error:  # also an interrupt from the keyboard leaves the memories half-way
+            self._failure = error
+            if isinstance(error, Exception):
+                raise ExecutionError(f"the chip refused the program: {error}") from error
+            raise
+        self.busy_cycles += cycles or 0
