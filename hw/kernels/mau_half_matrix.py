@@ -1,0 +1,137 @@
+"""Body of the half matrix product: 16-bit signed fields, exact 32-bit sums, one rounding in float64 (numerics.md 6).
+
+Rows 4p..4p+3 belong to PE p.  The sums of the common case (one exponent per block) come from `dot_halves`; blocks with
+extended elements take `_extended_sums`, which rounds single products (numerics.md 6.3) and finds improper blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hw.formats.descriptor import SINGLE, FloatFormat
+from hw.formats.multiply_add import EXTENSION_STEP
+from hw.kernels.abi import LANES
+from hw.kernels.bits import U0, U1, WORD, I, U, as_halfwords, dot_halves, out_of_line, stack_halfwords, stack_words
+from hw.kernels.mau_single_matrix import make_finish
+from hw.kernels.mixed import ERROR_SLOT, MATRIX_ROW, VECTOR_BLOCK, mixed_code
+
+_S9, _S15, _S16, _S32, _S48, _S57 = U(9), U(15), U(16), U(32), U(48), U(57)
+_E6, _M9 = U(63), U(511)
+_EXPONENTS = U(0x7E007E007E007E00)
+_STEP = U(EXTENSION_STEP)
+
+
+def _unlike(x: Any, first: Any) -> Any:
+    """Nonzero when the four exponents of a long word differ, or differ from those of the block's first long word."""
+    e = x & _EXPONENTS
+    return e ^ (e << _S16 | e >> _S48) | e ^ first & _EXPONENTS
+
+
+@out_of_line
+def _mixed_bits(words: Any, blocks: Any) -> Any:
+    """Nonzero when one of `blocks` x 16 blocks (four long words at distance 16) has unlike exponents."""
+    mixed = U0
+    for block in range(0, blocks * 64, 64):
+        for p in range(0, 64, 16):
+            for m in range(16):
+                mixed |= _unlike(words[block + p + m], words[block + m])
+    return mixed
+
+
+@out_of_line
+def _signed_fields(words: Any, fields: Any, count: Any) -> None:
+    """Sign and mantissa field of `count` half words as int16, in memory order."""
+    halves = as_halfwords(words)
+    for i in range(count):
+        x = U(halves[i])
+        sign = x >> _S15
+        fields[i] = (x & _M9 ^ U0 - sign) + sign
+
+
+def _common_exponent(words: Any, block: Any, m: Any) -> Any:
+    """(largest exponent of a block, nonzero when it holds another exponent that is not 0)."""
+    largest, improper = U0, U0
+    for k in range(16):
+        largest = max(largest, words[block + (k & 3) * 16 + m] >> U(9 + 4 * (k & 12)) & _E6)
+    for k in range(16):
+        e = words[block + (k & 3) * 16 + m] >> U(9 + 4 * (k & 12)) & _E6
+        improper |= U1 if (e != U0) & (e != largest) else U0
+    return largest, improper
+
+
+@out_of_line
+def _extended_sums(mat: Any, s0: Any, par: Any, row_exponents: Any, x_exponents: Any, sums: Any) -> None:
+    """Exponents and sums as the fast path leaves them, with extended elements; improper blocks set par[7]."""
+    for m in range(16):
+        for row in range(16):
+            largest, improper = _common_exponent(mat, row * 64, m)
+            row_exponents[(row & 3) * 64 + (row >> 2) * 16 + m] = largest
+            if improper:
+                par[ERROR_SLOT] = mixed_code(MATRIX_ROW, m, row)
+        for c in range(4):
+            largest, improper = _common_exponent(s0, c * 64, m)
+            for p in range(4):
+                x_exponents[c * 64 + p * 16 + m] = largest
+            if improper:
+                par[ERROR_SLOT] = mixed_code(VECTOR_BLOCK, m, c)
+    for row in range(16):
+        for c in range(4):
+            for m in range(16):
+                total = I(0)
+                for p in range(0, 64, 16):
+                    a, x = mat[row * 64 + p + m], s0[c * 64 + p + m]
+                    for k in range(0, 64, 16):
+                        total += _rounded_term(a >> U(k), x >> U(k))
+                sums[(row & 3) * LANES + c * 64 + (row >> 2) * 16 + m] = U(total)
+
+
+def _rounded_term(a: Any, x: Any) -> Any:
+    """Signed product of two half fields, 6 bits lower for each extended factor, rounded to nearest even."""
+    product = (a & _M9) * (x & _M9)
+    shift = (_STEP if a >> _S9 & _E6 == U0 else U0) + (_STEP if x >> _S9 & _E6 == U0 else U0)
+    half = (U1 << shift) >> U1
+    bias = half - U1 + (product >> shift & U1)
+    n = I((product + (bias if shift != U0 else U0)) >> shift)
+    return -n if (a ^ x) >> _S15 & U1 else n
+
+
+def half_matrix_body(multiply_only: bool, out: FloatFormat) -> Any:
+    """Body of hmfma or (`multiply_only`) hmmul with results in single or half."""
+    finish = make_finish("h", out)
+    narrow = out is not SINGLE
+    sign = U(out.bits - 1)
+
+    def body(s0: Any, s1: Any, s2: Any, out: Any, flags: Any, mat: Any, par: Any) -> None:
+        fields, x_fields = stack_halfwords(4096), stack_halfwords(1024)
+        sums, row_exponents, x_exponents = stack_words(1024), stack_words(256), stack_words(256)
+        if _mixed_bits(mat, 16) | _mixed_bits(s0, 4):
+            _extended_sums(mat, s0, par, row_exponents, x_exponents, sums)
+        else:
+            _signed_fields(mat, fields, 4096)
+            _signed_fields(s0, x_fields, 1024)
+            for row in range(16):
+                dot_halves(fields, x_fields, sums, row)
+            for k in range(4):
+                for i in range(64):
+                    row_exponents[k * 64 + i] = mat[((i >> 4) * 4 + k) * 64 + (i & 15)] >> _S57 & _E6
+            for i in range(LANES):
+                x_exponents[i] = s0[(i & ~63) + (i & 15)] >> _S57 & _E6
+        for k in range(4):
+            down = _S32 if k & 1 == 0 else U0
+            for c in range(0, LANES, 64):
+                for q in range(64):
+                    z = U0 if multiply_only else s1[(k >> 1) * LANES + c + q] >> down & WORD
+                    i = k * LANES + c + q
+                    sums[i] = finish(I(sums[i]), row_exponents[k * 64 + q], x_exponents[c + q], z)
+        for i in range(LANES):
+            r0, r1, r2, r3 = sums[i], sums[LANES + i], sums[2 * LANES + i], sums[3 * LANES + i]
+            if narrow:
+                out[i] = r0 << _S48 | r1 << _S32 | r2 << _S16 | r3
+                out[LANES + i] = U0
+            else:
+                out[i] = r0 << _S32 | r1
+                out[LANES + i] = r2 << _S32 | r3
+            high = (r0 >> sign ^ U1) << U(3) | (r1 >> sign ^ U1) << U(2)
+            flags[i] = high | (r2 >> sign ^ U1) << U1 | (r3 >> sign ^ U1)
+
+    return body

@@ -1,0 +1,182 @@
+"""The assembler: program text becomes a decoded `hw.program.Program` (isa.md 2)."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Literal
+
+from hw.program import Debug, Item, Line, Mv, MvNop, Program, Region, Step
+from isa.checks.forwarding import advance, check_context, check_latches
+from isa.checks.latches import EMPTY, Latches
+from isa.checks.masks import check_masked_widths
+from isa.errors import AsmError, AsmWarning
+from isa.item import parse, tokens
+from isa.line import PeLine, decode_item, decode_line, masked_items
+from isa.mask_grammar import NO_MASK, PersistentMask, parse_mask_line
+from isa.numerals import NUMBER, to_int
+from isa.operand import PeOperand
+
+Mode = Literal["flat", "auto_stride"]
+
+_COMMENT = re.compile(r"[#!]")
+_LAYER = re.compile(r"\s*#@layer\s+(\S.*?)\s*")
+_REPEATED_NOP = re.compile(rf"nop/({NUMBER})")
+_WORD = re.compile(r"[A-Za-z0-9_]*")
+_MANUAL_TAGS = 63
+
+
+def parse_item(text: str) -> Item:
+    """Decode one PE item (not `nop`, `noforward`, `wait`); raises AsmError."""
+    return decode_item(text)[1]
+
+
+def parse_mv(text: str) -> Mv:
+    """Decode one MV line (not `mvnop`); raises AsmError."""
+    parsed = parse(text)
+    assert parsed.record.lower is not None
+    found = parsed.record.lower(parsed)
+    if not isinstance(found, Mv):
+        raise AsmError(
+            "item/mnemonic", f"`{text}` is no MV line", expected="mvp, mvb, mvb2, mvb4, mvd, mvr, mvr2 or mvr4"
+        )
+    return found
+
+
+def assemble(text: str, *, mode: Mode = "flat", check_hazards: bool = True, name: str = "") -> Program:
+    """Decode and check a whole program.
+
+    Args:
+        text: program text; `#@layer NAME` on a line of its own starts a region.
+        mode: "auto_stride" refuses address lists, which need the flat instruction mode.
+        check_hazards: also refuse what the official hazard checker refuses: hazard distances, masked destinations of
+            different widths, and forwarded values nobody produced.
+        name: name of the program.
+
+    Raises:
+        AsmError: the first refusal, with its line.
+
+    Warns:
+        AsmWarning: text that is legal but does not do what it seems to.
+    """
+    assembler = _Assembler(mode, check_hazards)
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            if not assembler.read(line, number):
+                break
+        except AsmError as error:
+            raise error.at(number, line) from None
+    program = Program(tuple(assembler.lines), tuple(assembler.regions), name, text)
+    if check_hazards:
+        _check_hazards(program, text)
+    return program
+
+
+def _check_hazards(program: Program, text: str) -> None:
+    from hw.sanitizer import hazards
+
+    for violation in hazards.check(program):
+        source = text.splitlines()[violation.line - 1] if violation.line else ""
+        raise AsmError(
+            violation.rule.replace(" ", "/", 1),
+            violation.message.removesuffix(f" [{violation.rule}]"),
+            line=violation.line,
+            source=source,
+        )
+
+
+class _Assembler:
+    """State between lines: persistent mask, latches, and what was decoded so far."""
+
+    def __init__(self, mode: Mode, check_hazards: bool) -> None:
+        self._mode = mode
+        self._check_hazards = check_hazards
+        self.lines: list[Line] = []
+        self.regions: list[Region] = []
+        self._mask: PersistentMask = NO_MASK
+        self._latches: Latches = EMPTY
+
+    def read(self, line: str, number: int) -> bool:
+        """Take one source line; False at `quit`."""
+        layer = _LAYER.fullmatch(line)
+        if layer:
+            self.regions.append(Region(len(self.lines), layer[1]))
+            return True
+        text = _COMMENT.split(line, maxsplit=1)[0].strip()
+        if not text:
+            return True
+        match = _WORD.match(text)
+        word = match[0] if match else ""
+        if word == "quit":
+            return False
+        if word == "d":
+            self._debug(text, number)
+        elif word.startswith("mask"):
+            self._mask = parse_mask_line(text)
+            self._warn_mask(text, number)
+        elif word.startswith("mv"):
+            self._mv(text, number)
+        elif _REPEATED_NOP.match(text):
+            self._nops(text, number)
+        else:
+            self._step(text, number)
+        return True
+
+    def _debug(self, text: str, number: int) -> None:
+        from isa.dump import parse_debug
+
+        parse_debug(text)
+        self.lines.append(Debug(text, number))
+
+    def _warn_mask(self, text: str, number: int) -> None:
+        if self._mask is NO_MASK and tokens(text)[1] != "0":
+            self._warn(number, f"`{text}` names no targets and masks nothing")
+
+    def _mv(self, text: str, number: int) -> None:
+        if text == "mvnop":
+            self.lines.append(MvNop(number))
+            return
+        mv = parse_mv(text)
+        if mv.tag > _MANUAL_TAGS:
+            self._warn(number, f"tag i{mv.tag:02x} is above i3f, the last one of the manual")
+        self.lines.append(
+            Mv(mv.form, mv.size, mv.src, mv.dst, mv.tag, mv.nd, mv.prio, mv.first, mv.last, number, mv.text)
+        )
+
+    def _nops(self, text: str, number: int) -> None:
+        match = _REPEATED_NOP.fullmatch(text)
+        if not match:
+            raise AsmError("line/nop", f"`{text}`: nothing may follow `nop/N`", nearest=_REPEATED_NOP.match(text)[0])  # type: ignore[index]
+        self.lines.extend([Step((), nop=True, line=number, text="nop")] * to_int(match[1]))
+
+    def _step(self, text: str, number: int) -> None:
+        line = decode_line(text)
+        check_context(line.parsed, self._latches)
+        if self._check_hazards:
+            check_latches(line.parsed, self._latches, hold=line.hold)
+            if line.own_mask or self._mask.targets:
+                check_masked_widths(line.parsed, self._mask, self._latches)
+        if self._mode == "auto_stride":
+            _check_auto_stride(line)
+        items = masked_items(text, self._mask)
+        if not (line.nop or line.hold):
+            self._latches = advance(line.parsed, self._latches)
+        for parsed in line.parsed:
+            if parsed.note:
+                self._warn(number, parsed.note)
+        self.lines.append(Step(items, line.wait, line.nop, line.hold, number, line.text))
+
+    @staticmethod
+    def _warn(number: int, message: str) -> None:
+        warnings.warn(f"line {number}: {message}", AsmWarning, stacklevel=4)
+
+
+def _check_auto_stride(line: PeLine) -> None:
+    for parsed in line.parsed:
+        for operand in parsed.operands:
+            if isinstance(operand, PeOperand) and operand.flat:
+                raise AsmError(
+                    "mode/list",
+                    f"`{operand.text}`: address lists need the flat instruction mode",
+                    expected="a stride, as in `$lr0v2`",
+                )
