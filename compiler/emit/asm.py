@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.errors import CompilerError
+
 MV_UNIT = 64
 MV_MAX = 32704
 TAGS = 63
@@ -35,7 +37,7 @@ class Asm:
     def mv(self, mnemonic: str, size: int, operands: str) -> int:
         """One MV of `size` long words (counted as its form says); returns the tag to wait for."""
         if size % MV_UNIT or not 0 < size <= MV_MAX:
-            raise ValueError(f"MV size {size} is no multiple of {MV_UNIT} in 1..{MV_MAX}")
+            raise CompilerError(f"MV size {size} is no multiple of {MV_UNIT} in 1..{MV_MAX}")
         tag = self._next_tag
         if tag in self._open:
             self.wait(tag)
@@ -74,5 +76,5 @@ def cycle_mask(count: int, *, wide: bool = False) -> str:
 def flat(addresses: list[int]) -> str:
     """A flat operand list of four word addresses."""
     if len(addresses) != 4:
-        raise ValueError(f"a flat operand lists four addresses, got {len(addresses)}")
+        raise CompilerError(f"a flat operand lists four addresses, got {len(addresses)}")
     return "[" + ",".join(str(a) for a in addresses) + "]"

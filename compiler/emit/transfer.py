@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.emit.asm import MV_MAX, MV_UNIT, Asm, cycle_mask, round_up
+from compiler.errors import DoesNotFit
 from compiler.layout import Level, PadLayout
 
 L1BM_CHUNK = 2048
@@ -101,7 +102,7 @@ def _banked(route: Route, dram: int, first: int, count: int) -> list[tuple[str, 
     """(bank suffix, DRAM address, size) of the MVs of a chunk; a large chunk is cut at the MV size limit."""
     size, skip = route.l2_count(count), route.l2_count(first) if first else 0
     if size > MV_MAX:
-        raise ValueError("chunk exceeds one MV")
+        raise DoesNotFit(f"a transfer of {size} long words exceeds one MV of {MV_MAX}")
     if not route.l2b_split:
         return [("", dram + skip // 4, size)]
     total = route.l2_count(route.num_lw)

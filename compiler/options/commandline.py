@@ -23,6 +23,7 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         "mixed",
         "Device type of float32 tensors; mixed = half at the inputs and outputs of matrix products, float elsewhere.",
         "seed 4.2.2.2; default chosen",
+        used_in="compiler/plan/dtypes.py",
     ),
     OptionRecord(
         "layout_planner",
@@ -37,6 +38,7 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         "reuse_consecutive",
         "Order of nodes and residence of values in local memory; later ones are better and slower.",
         "seed 4.2.2.4",
+        used_in="compiler/schedulers",
     ),
     OptionRecord(
         "simulation_mode",
@@ -51,6 +53,7 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         1.0,
         "Share of local memory that the scheduler may use.",
         "seed 4.2.2.6",
+        used_in="compiler/plan/addresses.py",
     ),
     OptionRecord(
         "sa_expected_run_iters",
@@ -65,6 +68,7 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         None,
         "Write the optimised (Compiled) ONNX to this path.",
         "seed 4.2.2.8",
+        used_in="mlsdk/compilation.py",
     ),
     OptionRecord(
         "layout_spec",

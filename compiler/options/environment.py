@@ -10,9 +10,11 @@ from compiler.options.record import OptionRecord
 _FLAG = Flag()
 
 
-def _variable(section: int, name: str, meaning: str, kind: Kind = _FLAG, default: Any = None) -> OptionRecord:
+def _variable(
+    section: int, name: str, meaning: str, kind: Kind = _FLAG, default: Any = None, used_in: str | None = None
+) -> OptionRecord:
     """A variable documented in section 4.2.3.<section> of the seed; flags are off by default."""
-    return OptionRecord(name, kind, False if kind is _FLAG else default, meaning, f"seed 4.2.3.{section}")
+    return OptionRecord(name, kind, False if kind is _FLAG else default, meaning, f"seed 4.2.3.{section}", used_in)
 
 
 def _example(name: str, meaning: str, kind: Kind = _FLAG, default: Any = None) -> OptionRecord:
@@ -97,8 +99,13 @@ ENVIRONMENT: tuple[OptionRecord, ...] = (
         Integer(-1),
         -1,
     ),
-    _variable(36, "MNCORE_USE_EXTERNAL_DATA_FORMAT", "Large tensors of ONNX files go to files of their own."),
-    _variable(37, "PFVM_DISABLE_CONSTANT_REUSE", "Equal constants are not shared."),
+    _variable(
+        36,
+        "MNCORE_USE_EXTERNAL_DATA_FORMAT",
+        "Large tensors of ONNX files go to files of their own.",
+        used_in="mlsdk/build.py",
+    ),
+    _variable(37, "PFVM_DISABLE_CONSTANT_REUSE", "Equal constants are not shared.", used_in="compiler/pfvm"),
     _example("MNCORE_USE_LEGACY_ONNX_EXPORTER", "Export through the old exporter."),
     _example("CODEGEN_LAYOUT_PLANNER_Z_HONOR_LAYOUT_SPEC", "Planner lpz obeys the layout specs."),
     _example(

@@ -1,7 +1,8 @@
 """Greedy list scheduling: fill line after line with the ready nodes of the longest remaining path.
 
 A wait stalls the whole machine, so it is placed as late as is useful: when nothing else is left to do, or once the
-transfer it waits for is expected to be over.
+transfer it waits for is expected to be over.  The expectation knows that transfers between the same two memories follow each
+other, and that a stall lets them catch up with the lines.
 """
 
 from __future__ import annotations
@@ -68,6 +69,9 @@ class Scheduler:
         self._far: list[int] = []  # chains that are ready but outside the window
         self._marks: list[int] = []  # MV and debug nodes whose predecessors are placed, in program order
         self._waits: list[tuple[int, int]] = []  # (line by which the transfer should be over, node)
+        self._stall = 0  # steps that waits are expected to have cost so far
+        self._end = [0] * len(nodes)  # expected end of each MV, in steps from the start
+        self._busy: dict[tuple[int, int], int] = {}  # (source, destination space) -> end of the last transfer
         self._base = 0  # no chain before this node is left
         self._left = len(nodes)
 
@@ -107,7 +111,7 @@ class Scheduler:
         """Place everything that goes before line `t` and on it."""
         line = self._line(t)
         self._place_marks(t)
-        if self._waits and line.wait is None and self._waits[0][0] <= t:
+        if self._waits and line.wait is None and self._waits[0][0] <= t + self._stall:
             self._place_wait(t)
         self._place_chains(t)
         if line.items or line.wait is not None or not self._left:
@@ -129,8 +133,7 @@ class Scheduler:
             else:
                 insort(self._far, index)
         elif kind is Kind.WAIT:
-            over = [self._position[a] + self._mv_steps[a] for a in self._before[index]]
-            expected = max(over, default=0)
+            expected = max((self._end[a] for a in self._before[index]), default=0)
             if not self._after[index]:
                 expected += expected  # nobody needs it: a drain at the end, or along the way when surely over
             insort(self._waits, (expected, index))
@@ -140,6 +143,11 @@ class Scheduler:
     def _commit(self, index: int, t: int) -> None:
         self._position[index] = t
         self._left -= 1
+        source = self._nodes[index].source
+        if isinstance(source, Mv):
+            queue = (source.src.space, source.dst.space)
+            self._end[index] = max(t + self._stall, self._busy.get(queue, 0)) + self._mv_steps[index]
+            self._busy[queue] = self._end[index]
         for b, weight in self._after[index]:
             self._earliest[b] = max(self._earliest[b], t + weight)
             self._missing[b] -= 1
@@ -162,6 +170,8 @@ class Scheduler:
         for entry in self._waits:
             if self._earliest[entry[1]] <= t:
                 self._waits.remove(entry)
+                transfers = [self._end[a] for a in self._before[entry[1]]]
+                self._stall += max(0, max(transfers, default=0) - t - self._stall)
                 self._line(t).wait = self._nodes[entry[1]].tag
                 self._commit(entry[1], t)
                 return
