@@ -27,9 +27,10 @@ from compiler.errors import DoesNotFit
 TILE_LW = 1024
 CHUNK_TILES = 15
 CHUNK_BUFFERS = 2
+STARTUP_TILES = 3
 L2BM_BIAS = CHUNK_TILES * CHUNK_BUFFERS * TILE_LW
 L1BM_SLOTS = 4
-L1BM_BIAS = L1BM_SLOTS * TILE_LW
+L1BM_BIAS = 6144
 MAX_BIAS_LW = 2048
 GRF1_ACC_WORDS = 480
 GRF1_BIAS = GRF1_ACC_WORDS
@@ -185,14 +186,16 @@ def _select_own_tiles(asm: Asm, plan: GemmPlan) -> None:
 
 
 def chunk_sizes(tiles: int) -> list[int]:
-    """Tiles of each transfer: full buffers, the last two alike so that little is left to do when the last one
-    arrives.
+    """Tiles of each transfer: full buffers, the last two such that little is left to do when the last one arrives.
+
+    A tile takes as long to spread over the L1Bs as to arrive, and a transfer starts up for about three tiles more.
     """
     count = -(-tiles // CHUNK_TILES)
     if count < 2:
         return [tiles]
     rest = tiles - CHUNK_TILES * (count - 2)
-    return [CHUNK_TILES] * (count - 2) + [rest - rest // 2, rest // 2]
+    last = max(rest - CHUNK_TILES, (rest - STARTUP_TILES) // 2)
+    return [CHUNK_TILES] * (count - 2) + [rest - last, last]
 
 
 class _WeightStream:
@@ -237,6 +240,12 @@ class _WeightStream:
         self._tile += 1
         return plane
 
-    @staticmethod
-    def _buffer(chunk: int) -> int:
-        return chunk % CHUNK_BUFFERS * CHUNK_TILES * TILE_LW
+    def _buffer(self, chunk: int) -> int:
+        """L2BM address of a chunk.
+
+        The last one goes to buffer 0 and a product of one chunk to buffer 1, so that a small product behind a large one
+        can fetch its weight while the large one still uses its last chunk.
+        """
+        last = len(self._chunks) - 1
+        buffer = (last - chunk) % CHUNK_BUFFERS if last else 1
+        return buffer * CHUNK_TILES * TILE_LW

@@ -1,13 +1,15 @@
-"""From a planned graph to VSM text: each node is emitted and packed alone, then the pieces are appended (Concat).
+"""From a planned graph to VSM text: every node is emitted as straight-line code, and the whole is packed at once.
 
-A node's code starts with all transfers of the node before completed; `nop/3` between two nodes covers the longest
-hazard distance of the chip (hazards.md), so that pieces can follow each other in any order.  A pragma comment names the
-node, which lets the time model and the trace speak of layers.
+Packing across nodes is the merge of layers: transfers of later layers start while earlier ones compute, and units that
+one layer leaves idle serve the next.  A pragma comment marks where each layer begins; a line belongs to the oldest layer
+that still has work on it or after it, so that the layers' cycles add up, and a layer that ran wholly in the shadow of
+others has none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compiler.emit.asm import Asm
 from compiler.errors import CompilerError
@@ -16,16 +18,15 @@ from compiler.layers.base import EmitContext
 from compiler.layers.registry import layer_of
 from hw.program import Line, Step
 from isa import parse_item, parse_mv
-from isa.pack import pack, vsm_text
+from isa.pack import pack_traced, vsm_text
 
-SEPARATOR = Step(nop=True)
-BOUNDARY_NOPS = 3
 PRAGMA = "#@layer "
 
 
 def emit_program(graph: MNGraph, scratch: Sequence[dict[str, int]]) -> str:
     """VSM source of the whole graph."""
-    parts: list[str] = []
+    lines: list[Line] = []
+    names: list[str] = []
     first_tag = 1
     for node, words in zip(graph.nodes, scratch, strict=True):
         if node.op_type == "Constant":
@@ -34,10 +35,32 @@ def emit_program(graph: MNGraph, scratch: Sequence[dict[str, int]]) -> str:
         layer_of(node).emit(node, EmitContext(graph, words), asm)
         asm.wait_all()
         first_tag = asm.next_tag
-        if not asm.lines:
-            continue
-        lines = pack([_decode(text, node) for text in asm])
-        parts.append(PRAGMA + str(node) + "\n" + vsm_text([*lines, *[SEPARATOR] * BOUNDARY_NOPS]))
+        if asm.lines:
+            lines += [replace(_decode(text, node), line=len(names)) for text in asm]
+            names.append(str(node))
+    packed = pack_traced(lines)
+    return _with_pragmas([line for line, _ in packed], _layers([layer for _, layer in packed]), names)
+
+
+def _layers(oldest: Sequence[int | None]) -> list[int]:
+    """For each line the oldest layer with work there or later; lines at the end that do nothing go to the last one."""
+    result: list[int] = []
+    current = max((layer for layer in oldest if layer is not None), default=0)
+    for layer in reversed(oldest):
+        current = current if layer is None else min(current, layer)
+        result.append(current)
+    return result[::-1]
+
+
+def _with_pragmas(lines: Sequence[Line], layers: Sequence[int], names: Sequence[str]) -> str:
+    parts: list[str] = []
+    start = 0
+    for number, name in enumerate(names):
+        end = start
+        while end < len(lines) and layers[end] <= number:
+            end += 1
+        parts.append(PRAGMA + name + "\n" + vsm_text(lines[start:end]))
+        start = end
     return "".join(parts)
 
 

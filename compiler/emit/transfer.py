@@ -73,16 +73,20 @@ class Route:
 
 
 def download(asm: Asm, route: Route, dram: int, lm: str, addr: int) -> None:
-    """DRAM image at `dram` -> local memory `lm` ("m" or "n") from word address `addr` on; chunks overlap their MVs."""
+    """DRAM image at `dram` -> local memory `lm` ("m" or "n") from word address `addr` on; chunks overlap their MVs.
+
+    The upper half of L2BM comes first: a matrix product that follows fills the lower one first, so its transfer need
+    not wait.
+    """
     ranges = route.ranges()
-    pending = [_dram_to_l2(asm, route, dram, 0, *ranges[0])]
+    pending = [_dram_to_l2(asm, route, dram, 1, *ranges[0])]
     for k, (first, count) in enumerate(ranges):
         if k + 1 < len(ranges):
-            pending.append(_dram_to_l2(asm, route, dram, (k + 1) % 2, *ranges[k + 1]))
+            pending.append(_dram_to_l2(asm, route, dram, k % 2, *ranges[k + 1]))
         for tag in pending[k]:
             asm.wait(tag)
-        _l2_to_l1(asm, route, k % 2, count)
-        _l1_to_pe(asm, route, k % 2, lm, addr + 2 * first, count)
+        _l2_to_l1(asm, route, (k + 1) % 2, count)
+        _l1_to_pe(asm, route, (k + 1) % 2, lm, addr + 2 * first, count)
 
 
 def upload(asm: Asm, route: Route, lm: str, addr: int, dram: int) -> None:

@@ -6,6 +6,6 @@ greedily by critical path, `emit` writes the result as program lines.
 
 from isa.pack.emit import vsm_text
 from isa.pack.errors import PackError
-from isa.pack.packer import pack
+from isa.pack.packer import pack, pack_traced
 
-__all__ = ["PackError", "pack", "vsm_text"]
+__all__ = ["PackError", "pack", "pack_traced", "vsm_text"]

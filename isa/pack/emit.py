@@ -19,15 +19,20 @@ def _step(line: OutLine, number: int) -> Step:
     return Step(items, line.wait, not items, line.hold, number, "; ".join(parts))
 
 
-def to_lines(schedule: Schedule) -> list[Line]:
-    """Program lines in order; steps are numbered by their place in the result (MV and debug lines count)."""
-    result: list[Line] = []
+def to_lines(schedule: Schedule) -> list[tuple[Line, int | None]]:
+    """Program lines in order, each with the index of the oldest node on it (None for a nop).
+
+    Steps are numbered by their place in the result (MV and debug lines count).
+    """
+    result: list[tuple[Line, int | None]] = []
     for t in range(len(schedule.lines) + 1):
         for node in sorted(schedule.ahead.get(t, ()), key=lambda n: n.index):
             assert node.source is not None and not isinstance(node.source, Step)
-            result.append(_renumbered(node.source, len(result) + 1))
+            result.append((_renumbered(node.source, len(result) + 1), node.index))
         if t < len(schedule.lines):
-            result.append(_step(schedule.lines[t], len(result) + 1))
+            line = schedule.lines[t]
+            oldest = min((order for order, _ in line.items), default=line.wait_node)
+            result.append((_step(line, len(result) + 1), oldest))
     return result
 
 

@@ -21,9 +21,7 @@ def expected_steps(mv: Mv) -> int:
     return START_STEPS + mv.size // _SLOW.get(mv.form, LW_PER_STEP)
 
 
-def pack(
-    lines: Sequence[Line], *, window: int = WINDOW, mv_steps: Callable[[Mv], int] = expected_steps
-) -> list[Line]:
+def pack(lines: Sequence[Line], *, window: int = WINDOW, mv_steps: Callable[[Mv], int] = expected_steps) -> list[Line]:
     """Pack straight-line code into VLIW lines that obey the hazard table and give the same results.
 
     lines: steps (usually one item each; several items stay together), MVs, debug lines.  Plain nops are dropped and put
@@ -36,5 +34,13 @@ def pack(
 
     Raises PackError for latch readers without producer and for code whose order cannot be kept.
     """
+    return [line for line, _ in pack_traced(lines, window=window, mv_steps=mv_steps)]
+
+
+def pack_traced(
+    lines: Sequence[Line], *, window: int = WINDOW, mv_steps: Callable[[Mv], int] = expected_steps
+) -> list[tuple[Line, int | None]]:
+    """As `pack`, with the `line` number of the oldest input line that each output line carries (None for a nop)."""
     nodes = build_nodes(lines)
-    return to_lines(Scheduler(nodes, Graph(nodes), window, mv_steps).run())
+    packed = to_lines(Scheduler(nodes, Graph(nodes), window, mv_steps).run())
+    return [(line, None if oldest is None else nodes[oldest].line) for line, oldest in packed]

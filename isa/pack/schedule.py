@@ -31,6 +31,7 @@ class OutLine:
     state: LineState = field(default_factory=LineState)
     items: list[tuple[int, Item]] = field(default_factory=list)
     wait: int | None = None
+    wait_node: int | None = None
     hold: bool = False
     closed: bool = False
     earlier: dict[int, int] = field(default_factory=dict)
@@ -173,6 +174,7 @@ class Scheduler:
                 transfers = [self._end[a] for a in self._before[entry[1]]]
                 self._stall += max(0, max(transfers, default=0) - t - self._stall)
                 self._line(t).wait = self._nodes[entry[1]].tag
+                self._line(t).wait_node = entry[1]
                 self._commit(entry[1], t)
                 return
 
@@ -207,9 +209,7 @@ class Scheduler:
     def _advance(self) -> None:
         """Move the window on."""
         nodes = self._nodes
-        while self._base < len(nodes) and (
-            self._position[self._base] >= 0 or nodes[self._base].kind is not Kind.CHAIN
-        ):
+        while self._base < len(nodes) and (self._position[self._base] >= 0 or nodes[self._base].kind is not Kind.CHAIN):
             self._base += 1
         while self._far and self._far[0] <= self._base + self._window:
             index = self._far.pop(0)
