@@ -1,7 +1,7 @@
 """From a planned graph to VSM text: every node is emitted as straight-line code, and the whole is packed at once.
 
-Packing across nodes is the merge of layers: transfers of later layers start while earlier ones compute, and units that
-one layer leaves idle serve the next.  A pragma comment marks where each layer begins; a line belongs to the oldest layer
+Packing across nodes merges layers: transfers of later layers start while earlier ones compute, and units that
+one layer leaves idle serve the next.  A pragma comment marks where a layer begins; a line belongs to the oldest layer
 that still has work on it or after it, so that the layers' cycles add up, and a layer that ran wholly in the shadow of
 others has none.
 """
