@@ -18,20 +18,17 @@ tile slots, L1BM -> GRF0 (`l1bmd`), and is converted to block float on its way i
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 from compiler.emit.asm import Asm, cycle_mask, flat, round_up
+from compiler.emit.weights import CHUNK_BUFFERS, CHUNK_TILES, L1BM_SLOTS, TILE_LW, DramSource, WeightPlan, WeightStream
 from compiler.errors import DoesNotFit
 
-TILE_LW = 1024
-CHUNK_TILES = 15
-CHUNK_BUFFERS = 2
-STARTUP_TILES = 3
 L2BM_BIAS = CHUNK_TILES * CHUNK_BUFFERS * TILE_LW
-L1BM_SLOTS = 4
+L1BM_RESULT = L1BM_SLOTS * TILE_LW
 L1BM_BIAS = 6144
 MAX_BIAS_LW = 2048
+MAX_RESULT_LW = L1BM_BIAS - L1BM_RESULT
 GRF1_ACC_WORDS = 480
 GRF1_BIAS = GRF1_ACC_WORDS
 MASK_MAB0 = 1
@@ -43,7 +40,8 @@ class GemmPlan:
 
     rows: long words per L1B in M (M = 64 * rows padded); k_tiles: tiles of K per MAB (K = 256 * k_tiles padded);
     n_tiles: tiles of N (N = 16 * n_tiles padded; a multiple of 16 with `scatter`).  x at LM0 `x`; `xb` LM1 scratch
-    of as many long words as x; `y` LM1 result; `scratch` LM0 words of `scratch_words` when scattering.
+    of as many long words as x; `y` LM1 result; `scratch` LM0 words of `scratch_words` when scattering over `mabs` MABs.
+    split_k: the banks of a group hold different parts of K; `y` is then the DRAM address that receives their sum.
     """
 
     rows: int
@@ -52,9 +50,11 @@ class GemmPlan:
     x: int
     xb: int
     y: int
-    weight: int
-    bias: int | None
+    weight: DramSource
+    bias: DramSource | None
     scatter: bool
+    mabs: int = 16
+    split_k: bool = False
     scratch: int = 0
 
     @property
@@ -65,7 +65,7 @@ class GemmPlan:
     @property
     def tiles_per_mab(self) -> int:
         """n-tiles that stay in one MAB when scattering."""
-        return self.n_tiles // 16
+        return self.n_tiles // self.mabs
 
     @property
     def mab_stride(self) -> int:
@@ -78,13 +78,13 @@ class GemmPlan:
     @property
     def scratch_words(self) -> int:
         """LM0 words needed beside x."""
-        return 16 * self.mab_stride if self.scatter else 0
+        return self.mabs * self.mab_stride if self.scatter else 0
 
 
 def emit_gemm(asm: Asm, plan: GemmPlan) -> None:
     """Write the product.  Raises DoesNotFit when rows or N exceed what one pass can hold."""
     _check(plan)
-    weight = _WeightStream(asm, plan)
+    weight = WeightStream(asm, WeightPlan(plan.weight, plan.n_tiles * plan.k_tiles))
     weight.fetch(0)
     bias_tag = _fetch_bias(asm, plan)
     for chunk in range(1, CHUNK_BUFFERS):
@@ -102,9 +102,15 @@ def emit_gemm(asm: Asm, plan: GemmPlan) -> None:
             for group in range(plan.row_groups):
                 _multiply(asm, plan, plane, k, group, acc + 16 * group, bias)
         for group in range(plan.row_groups):
-            asm.op(f"l1bmrffaddr $lls{acc + 16 * group}v $lbi")
-            asm.op(f"l1bmm $lbi {_result_place(plan, n, group)}")
-    if plan.scatter:
+            partial = f"l1bmrffaddr $lls{acc + 16 * group}v"
+            if plan.split_k:
+                asm.op(f"{partial} $lb{L1BM_RESULT + 4 * (n * plan.rows + 4 * group)}")
+            else:
+                asm.op(f"{partial} $lbi")
+                asm.op(f"l1bmm $lbi {_result_place(plan, n, group)}")
+    if plan.split_k:
+        _add_banks(asm, plan)
+    elif plan.scatter:
         _select_own_tiles(asm, plan)
 
 
@@ -115,6 +121,13 @@ def _check(plan: GemmPlan) -> None:
         )
     if plan.bias is not None and 8 * plan.n_tiles > MAX_BIAS_LW:
         raise DoesNotFit(f"Gemm: a bias of {plan.n_tiles * 16} elements exceeds the L1BM area for {MAX_BIAS_LW * 2}")
+    if plan.split_k and result_lw(plan) > MAX_RESULT_LW:
+        raise DoesNotFit(f"Gemm: {result_lw(plan)} long words of partial sums exceed the L1BM area of {MAX_RESULT_LW}")
+
+
+def result_lw(plan: GemmPlan) -> int:
+    """Long words of an L1B that a result takes in L1BM."""
+    return 4 * plan.n_tiles * round_up(plan.rows, 4)
 
 
 def _double_buffered(plan: GemmPlan) -> bool:
@@ -124,12 +137,18 @@ def _double_buffered(plan: GemmPlan) -> bool:
 def _fetch_bias(asm: Asm, plan: GemmPlan) -> int | None:
     if plan.bias is None:
         return None
-    return asm.mv("mvb", round_up(8 * plan.n_tiles, 64), f"$d{plan.bias} $lc{L2BM_BIAS}")
+    return plan.bias.fetch(asm, 0, round_up(8 * plan.n_tiles, 64), L2BM_BIAS)
 
 
 def _spread_bias(asm: Asm, plan: GemmPlan, tag: int) -> None:
-    """Bring the bias to L1BM and mark MAB 0, the only one that adds it."""
-    asm.op(f"lpassa $mabid $omr{MASK_MAB0}")
+    """Bring the bias to L1BM and mark the PEs that add it: MAB 0, with `split_k` of bank 0 only."""
+    if plan.split_k:
+        asm.op("lpassa $mabid $lr0")
+        asm.op('imm i"1" $ls0')
+        asm.op("land $l2bid $ls0 $nowrite")
+        asm.op(f"lor $aluf $lr0 $omr{MASK_MAB0}")
+    else:
+        asm.op(f"lpassa $mabid $omr{MASK_MAB0}")
     asm.wait(tag)
     for k in range(round_up(8 * plan.n_tiles, 64) // 64):
         asm.op(f"l2bmb $lc{L2BM_BIAS + 64 * k} $lb{L1BM_BIAS + 64 * k}")
@@ -174,10 +193,15 @@ def _result_place(plan: GemmPlan, n: int, group: int) -> str:
 
 
 def _select_own_tiles(asm: Asm, plan: GemmPlan) -> None:
-    """Every MAB keeps its own n-tiles: LM0[scratch + mab * stride + ...] -> y."""
+    """Every MAB keeps its own n-tiles: LM0[scratch + (mab mod mabs) * stride + ...] -> y."""
     shift = plan.mab_stride.bit_length() - 1
     asm.op(f'imm i"{shift}" $ls0')
-    asm.op("llsl $mabid $ls0 $lt")
+    if plan.mabs == 16:
+        asm.op("llsl $mabid $ls0 $lt")
+    else:
+        asm.op(f'imm i"{plan.mabs - 1}" $lr0')
+        asm.op("land $mabid $lr0 $nowrite")
+        asm.op("llsl $aluf $ls0 $lt")
     for local in range(plan.tiles_per_mab):
         for group in range(plan.row_groups):
             source = plan.scratch + 8 * (local * plan.row_groups + group)
@@ -185,67 +209,10 @@ def _select_own_tiles(asm: Asm, plan: GemmPlan) -> None:
             asm.op(f"lpassa $lmt{source}v $ln{dest}v{cycle_mask(plan.rows - 4 * group)}")
 
 
-def chunk_sizes(tiles: int) -> list[int]:
-    """Tiles of each transfer: full buffers, the last two such that little is left to do when the last one arrives.
-
-    A tile takes as long to spread over the L1Bs as to arrive, and a transfer starts up for about three tiles more.
-    """
-    count = -(-tiles // CHUNK_TILES)
-    if count < 2:
-        return [tiles]
-    rest = tiles - CHUNK_TILES * (count - 2)
-    last = max(rest - CHUNK_TILES, (rest - STARTUP_TILES) // 2)
-    return [CHUNK_TILES] * (count - 2) + [rest - last, last]
-
-
-class _WeightStream:
-    """Brings tile after tile into the matrix planes; the rings let transfers run ahead of the products."""
-
-    def __init__(self, asm: Asm, plan: GemmPlan) -> None:
-        self._asm = asm
-        self._plan = plan
-        self._chunks = chunk_sizes(plan.n_tiles * plan.k_tiles)
-        self._starts = list(itertools.accumulate(self._chunks, initial=0))
-        self._place = [(chunk, k) for chunk, size in enumerate(self._chunks) for k in range(size)]
-        self._tile = 0
-        self._tags: dict[int, int] = {}
-
-    def fetch(self, chunk: int) -> None:
-        """Issue the transfer of a chunk, if there is one."""
-        if chunk < len(self._chunks):
-            source = self._plan.weight + self._starts[chunk] * TILE_LW // 4
-            self._tags[chunk] = self._asm.mv(
-                "mvb", self._chunks[chunk] * TILE_LW, f"$d{source} $lc{self._buffer(chunk)}"
-            )
-
-    def next_tile(self) -> str:
-        """Emit the moves of the next tile; returns its plane ("x" or "y")."""
-        asm, tile = self._asm, self._tile
-        chunk, within = self._place[tile]
-        if within == 0:
-            asm.wait(self._tags[chunk])
-        l2 = self._buffer(chunk) + within * TILE_LW
-        l1 = tile % L1BM_SLOTS * TILE_LW
-        for k in range(16):
-            asm.op(f"l2bmb $lc{l2 + 64 * k} $lb{l1 + 64 * k}")
-        if within == self._chunks[chunk] - 1:
-            self.fetch(chunk + CHUNK_BUFFERS)
-        plane = "xy"[tile % 2]
-        register = tile % 4 * 32
-        for k in range(4):
-            asm.op(f"l1bmd $lb{l1 + 256 * k} $lr{register + 8 * k}v")
-        for half in (0, 8):
-            asm.op(f"hbfn/9 $llr{register + 2 * half}v $nowrite")
-            asm.op(f"hmwrite $aluf $ll{plane}{half}")
-        self._tile += 1
-        return plane
-
-    def _buffer(self, chunk: int) -> int:
-        """L2BM address of a chunk.
-
-        The last one goes to buffer 0 and a product of one chunk to buffer 1, so that a small product behind a large one
-        can fetch its weight while the large one still uses its last chunk.
-        """
-        last = len(self._chunks) - 1
-        buffer = (last - chunk) % CHUNK_BUFFERS if last else 1
-        return buffer * CHUNK_TILES * TILE_LW
+def _add_banks(asm: Asm, plan: GemmPlan) -> None:
+    """Partial sums of all L1Bs -> L2BM, sum over the two banks of each group on the way to DRAM."""
+    blocks = round_up(result_lw(plan), 32) // 32
+    for k in range(blocks):
+        asm.op(f"l2bmd $lb{L1BM_RESULT + 32 * k} $lc{256 * k}")
+    count = round_up(8 * round_up(4 * plan.n_tiles * plan.rows, 8), 64)
+    asm.wait(asm.mv("mvr2hfadd", count, f"$lc0 $d{plan.y}"))

@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from compiler.emit.asm import Asm
 from compiler.emit.elementwise import Stream
 from compiler.emit.transfer import Route
+from compiler.layout.l2b import L2bUse
 
 SUM = "$lr0"
 SHIFT_32 = "$ls0"
+MASK_ONCE = 5
+#: Bits of $l2bid that are zero in the L2Bs that count, where some hold copies.
+COUNTED_ONCE = {L2bUse.GROUPS: 1, L2bUse.BANKS: 6}
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,11 @@ def emit_sum(asm: Asm, job: SumJob) -> None:
         asm.op(f"msl {SUM} $nowrite")
         asm.op("msl $aluf $nowrite")
         asm.op(f"{add} $aluf {SUM} {SUM}")
+    if job.route.l2b in COUNTED_ONCE:
+        asm.op(f'imm i"{COUNTED_ONCE[job.route.l2b]}" {SHIFT_32}')
+        asm.op(f"land $l2bid {SHIFT_32} $omr{MASK_ONCE}")
+        asm.op(f"lpassa/$imr{MASK_ONCE} {SUM} {SUM}")
     asm.op(f"l1bmr{rrn} {SUM} $lb0" if job.route.mab_split else f"l1bmm@0 {SUM} $lb0")
     asm.op(f"l2bmr{rrn} $lb0 $lc0" if job.route.l1b_split else "l2bm@0 $lb0 $lc0")
-    mnemonic = f"mvr{rrn}" if job.route.l2b_split else "mvrlbor"
+    mnemonic = "mvrlbor" if job.route.l2b is L2bUse.COPIED else f"mvr{rrn}"
     asm.wait(asm.mv(mnemonic, 64, f"$lc0 $d{job.dram}"))

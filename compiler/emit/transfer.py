@@ -11,21 +11,30 @@ kind of instruction.  With i the index inside an L1B and j inside an L2B (isa.md
 | L1B split         |                                       | `l2bmd`            |                           |
 | L1B broadcast     |                                       | `l2bmb` / `l2bm@0` |                           |
 | L2B split         |                                       |                    | `mvp` parallel, per bank  |
-| L2B broadcast     |                                       |                    | `mvb` / `mvrlbor`         |
+| L2B copied        |                                       |                    | `mvb` / `mvrlbor`         |
+| groups split      |                                       |                    | `mvb2` / `mvp` of bank 0  |
+| banks split       |                                       |                    | `mvb4` / `mvr4lbor`       |
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from compiler.emit.asm import MV_MAX, MV_UNIT, Asm, cycle_mask, round_up
+from compiler.emit.asm import MV_MAX, MV_UNIT, Asm, cycle_mask, flat, round_up
 from compiler.errors import DoesNotFit
 from compiler.layout import Level, PadLayout
+from compiler.layout.l2b import L2bUse, l2b_use
 
 L1BM_CHUNK = 2048
 L2BM_CHUNK = 8192
 L2BM_HALF = 16384
 L1BM_HALF = 4096
+DOWN = {L2bUse.SPLIT: "mvp", L2bUse.COPIED: "mvb", L2bUse.GROUPS: "mvb2", L2bUse.BANKS: "mvb4"}
+LOAD = {64: "l1bmd", 4: "l1bmm", 1: "l1bmp"}
+UP = {L2bUse.SPLIT: "mvp", L2bUse.COPIED: "mvrlbor", L2bUse.GROUPS: "mvp", L2bUse.BANKS: "mvr4lbor"}
+#: Long words of an L2B for each long word of one DRAM.
+SHARE = {L2bUse.COPIED: 4, L2bUse.GROUPS: 1, L2bUse.BANKS: 2}
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,7 @@ class Route:
     """How a layout travels: which levels are split, and its long words per PE."""
 
     num_lw: int
-    l2b_split: bool
+    l2b: L2bUse
     l1b_split: bool
     mab_split: bool
     pe_split: bool
@@ -44,7 +53,7 @@ class Route:
         spec = layout.layout
         return cls(
             num_lw=layout.num_lw,
-            l2b_split=not spec.is_broadcast(Level.L2B),
+            l2b=l2b_use(spec),
             l1b_split=not spec.is_broadcast(Level.L1B),
             mab_split=not spec.is_broadcast(Level.MAB),
             pe_split=not spec.is_broadcast(Level.PE),
@@ -102,29 +111,28 @@ def upload(asm: Asm, route: Route, lm: str, addr: int, dram: int) -> None:
     asm.wait_all()
 
 
-def _banked(route: Route, dram: int, first: int, count: int) -> list[tuple[str, int, int]]:
-    """(bank suffix, DRAM address, size) of the MVs of a chunk; a large chunk is cut at the MV size limit."""
+def _moves(route: Route, dram: int, first: int, count: int) -> list[tuple[str, int, int]]:
+    """(bank suffix, DRAM address, size) of the MVs of a chunk."""
     size, skip = route.l2_count(count), route.l2_count(first) if first else 0
     if size > MV_MAX:
         raise DoesNotFit(f"a transfer of {size} long words exceeds one MV of {MV_MAX}")
-    if not route.l2b_split:
-        return [("", dram + skip // 4, size)]
-    total = route.l2_count(route.num_lw)
-    return [(f"@.{bank}", dram + bank * total + skip, size) for bank in (0, 1)]
+    if route.l2b is L2bUse.SPLIT:
+        total = route.l2_count(route.num_lw)
+        return [(f"@.{bank}", dram + bank * total + skip, size) for bank in (0, 1)]
+    return [("", dram + skip // SHARE[route.l2b], size)]
 
 
 def _dram_to_l2(asm: Asm, route: Route, dram: int, half: int, first: int, count: int) -> list[int]:
-    mnemonic = "mvp" if route.l2b_split else "mvb"
     buffer = half * L2BM_HALF
-    moves = _banked(route, dram, first, count)
-    return [asm.mv(mnemonic, size, f"$d{src} $lc{buffer}{bank}") for bank, src, size in moves]
+    moves = _moves(route, dram, first, count)
+    return [asm.mv(DOWN[route.l2b], size, f"$d{src} $lc{buffer}{bank}") for bank, src, size in moves]
 
 
 def _l2_to_dram(asm: Asm, route: Route, dram: int, half: int, first: int, count: int) -> list[int]:
-    mnemonic = "mvp" if route.l2b_split else "mvrlbor"
     buffer = half * L2BM_HALF
-    moves = _banked(route, dram, first, count)
-    return [asm.mv(mnemonic, size, f"$lc{buffer}{bank} $d{dst}") for bank, dst, size in moves]
+    bank0 = "@.0" if route.l2b is L2bUse.GROUPS else ""
+    moves = _moves(route, dram, first, count)
+    return [asm.mv(UP[route.l2b], size, f"$lc{buffer}{bank or bank0} $d{dst}") for bank, dst, size in moves]
 
 
 def _l2_to_l1(asm: Asm, route: Route, half: int, count: int) -> None:
@@ -176,3 +184,26 @@ def _pe_to_l1(asm: Asm, route: Route, half: int, lm: str, addr: int, count: int)
             asm.op(f"dmwrite {source} $lx0")
             asm.op("dmread $lx0 $lr0v")
             asm.op(f"l1bmm@0 $lr0 $lb{l1 + k}")
+
+
+def download_to_both_banks(
+    asm: Asm, route: Route, dram: int, lm: str, addr: int, places: Callable[[int, int], int], count: int
+) -> None:
+    """DRAM image of a value split over all L2Bs -> local memory, each L2B getting the parts of both banks of its group.
+
+    `places(bank, a)` is the long word that address a (below `count`) of a bank's part goes to.  Raises DoesNotFit when
+    both parts exceed the buffers used here.
+    """
+    inside = round_up(route.per_address * route.num_lw, 32)
+    part = route.l2_count(route.num_lw)
+    if 2 * part > L2BM_HALF or 2 * inside > L1BM_HALF:
+        raise DoesNotFit(f"both banks' parts of {part} long words exceed the buffer of {L2BM_HALF}")
+    asm.wait(asm.mv("mvb2", 2 * part, f"$d{dram} $lc{L2BM_HALF}"))
+    for bank in (0, 1):
+        l1 = L1BM_HALF + bank * inside
+        for k in range(inside // 32):
+            asm.op(f"l2bmd $lc{L2BM_HALF + bank * part + 256 * k} $lb{l1 + 32 * k}")
+        for k in range(0, count, 4):
+            group = [addr + 2 * places(bank, a) for a in range(k, min(k + 4, count))]
+            target = f"$l{lm}{flat(group + group[-1:] * (4 - len(group)))}{cycle_mask(len(group))}"
+            asm.op(f"{LOAD[route.per_address]} $lb{l1 + route.per_address * k} {target}")

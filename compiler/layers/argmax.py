@@ -15,9 +15,10 @@ from compiler.emit.argmax import RowReduce, emit_argmax, emit_row_max
 from compiler.emit.asm import Asm
 from compiler.errors import UnsupportedOperator
 from compiler.graph import MNGraph, MNNode, MNType
-from compiler.layers.base import NEG_INF, Assignment, EmitContext, Layer, PadNeed, Raw, raw_float, rows_per_l1b
-from compiler.layers.layouts import default_layout, rows_only
-from compiler.layout import Layout, PadLayout
+from compiler.layers.base import NEG_INF, Assignment, EmitContext, Layer, PadNeed, Raw, raw_float
+from compiler.layers.layouts import default_layout
+from compiler.layers.rowview import RowView, row_view
+from compiler.layout import Axis, Layout, PadLayout
 
 LANES = {MNType.HALF: 4, MNType.FLOAT: 2}
 
@@ -58,41 +59,47 @@ class RowMax(Layer):
             raise UnsupportedOperator(f"ArgMax {node.outputs[0]!r}: select_last_index=1 has no emitter")
         if value.dtype not in LANES:
             raise UnsupportedOperator(f"{node.op_type} {node.outputs[0]!r}: element type {value.dtype} has no emitter")
-        layout = default_layout(value)
-        rows = rows_only(value.shape[0])
-        out = graph.values[node.outputs[0]]
+        layout = inputs[0]
+        view = row_view(layout, LANES[value.dtype]) if layout is not None else None
+        if layout is None or view is None:
+            layout = default_layout(value)
+            view = row_view(layout, LANES[value.dtype])
+        assert view is not None
+        rows, out = view.result, graph.values[node.outputs[0]]
         if len(out.shape) == 2:
-            rows = Layout(rows.axes + Layout.build([[]]).axes, rows.broadcast)
+            rows = Layout((*rows.axes, Axis(())), rows.broadcast)
         return Assignment((layout, *([None] * (len(node.inputs) - 1))), (PadLayout(out.shape, rows),))
 
     def padding(self, node: MNNode, graph: MNGraph) -> dict[int, PadNeed]:
         return {0: PadNeed(NEG_INF, (1,))}
 
     def scratch(self, node: MNNode, graph: MNGraph) -> dict[str, int]:
-        return {"other": 8 * self._tiles(node, graph)} if node.op_type == "ArgMax" else {}
+        return {"other": 8 * len(self._view(node, graph).tiles)} if node.op_type == "ArgMax" else {}
 
     @staticmethod
-    def _tiles(node: MNNode, graph: MNGraph) -> int:
+    def _view(node: MNNode, graph: MNGraph) -> RowView:
         value = graph.values[node.inputs[0]]
-        return -(-value.shape[1] // (4 * LANES[value.dtype]))
+        assert value.layout is not None
+        view = row_view(value.layout, LANES[value.dtype])
+        assert view is not None
+        return view
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
-        graph = ctx.graph
-        value = graph.values[node.inputs[0]]
+        value = ctx.graph.values[node.inputs[0]]
+        assert value.layout is not None
         source, target = ctx.stream(node.inputs[0]), ctx.stream(node.outputs[0])
-        lanes, tiles = LANES[value.dtype], self._tiles(node, graph)
-        if tiles * 4 * lanes > 0x7FFF and lanes == 4:
+        view = self._view(node, ctx.graph)
+        if value.layout.padded_shape[1] > 0x7FFF and value.dtype is MNType.HALF:
             raise UnsupportedOperator(f"ArgMax {node.outputs[0]!r}: {value.shape[1]} classes exceed 16-bit indices")
-        rows = rows_per_l1b(value.shape[0])
         job = RowReduce(
-            lanes=lanes,
+            lanes=LANES[value.dtype],
             src_lm=source.lm,
-            rows=tuple(tuple(source.addr + 2 * (t * rows + r) for t in range(tiles)) for r in range(rows)),
-            tile_index=tuple(4 * lanes * t for t in range(tiles)),
-            word_index=tuple(4 * w for w in range(lanes)),
-            pe_weight=1,
+            rows=tuple(tuple(source.addr + 2 * (row + tile) for tile, _ in view.tiles) for row, _ in view.rows),
+            tile_index=tuple(index for _, index in view.tiles),
+            word_index=view.word_index,
+            pe_weight=view.pe_weight,
             out_lm=target.lm,
-            out=tuple(target.addr + 2 * r for r in range(rows)),
+            out=tuple(target.addr + 2 * place for _, place in view.rows),
             scratch=ctx.scratch.get(target.lm, 0),
         )
         if node.op_type == "ArgMax":

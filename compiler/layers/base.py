@@ -89,6 +89,10 @@ class Layer(ABC):
         """Values the `mixed` rule makes Half (inputs and outputs of matrix products)."""
         return ()
 
+    def delivers_in_dram(self, node: MNNode) -> bool:
+        """Whether the output of this node is delivered in DRAM (the class attribute `to_dram` unless it depends)."""
+        return self.to_dram
+
     def single_values(self, node: MNNode) -> tuple[str, ...]:
         """Values that stay Float under every rule (accumulator addends)."""
         return ()

@@ -151,6 +151,44 @@ def gemm(x: U16, weight: U16, bias: F32 | None) -> U16:
     return reduce_mabs(parts)
 
 
+def gemm_split_k(x: U16, weight: U16, bias: F32 | None, mabs: int, tiles: int) -> U16:
+    """The product whose K is split over two banks, then `mabs` MABs of `tiles` tiles; the banks' halves are added last.
+
+    The bias is the first addend of MAB 0 of bank 0.
+    """
+    rows, depth = x.shape
+    outputs = weight.shape[0]
+    padded = 2 * mabs * tiles * 16
+    xb = block_float(np.pad(x, ((0, 0), (0, padded - depth))).reshape(rows, 2, mabs, tiles, 16))
+    wb = block_float(np.pad(weight, ((0, 0), (0, padded - depth))).reshape(outputs, 2, mabs, tiles, 16))
+    halves = []
+    for bank in (0, 1):
+        parts = np.zeros((16, rows, outputs), np.float32)
+        for mab in range(16):
+            acc: F32 | None = None
+            if bias is not None:
+                start = bias if bank == 0 and mab == 0 else np.zeros_like(bias)
+                acc = np.broadcast_to(start, (rows, outputs)).astype(np.float32)
+            for k in range(tiles if mab < mabs else 0):
+                a = (wb[0][None, :, bank, mab, k], wb[1][None, :, bank, mab, k])
+                v = (xb[0][:, None, bank, mab, k], xb[1][:, None, bank, mab, k])
+                acc = matvec(a, v, acc)
+            if acc is not None:
+                parts[mab] = acc
+        halves.append(reduce_mabs(parts))
+    return add_halves(np.stack(halves))
+
+
+def add_halves(parts: U16) -> U16:
+    """One native half circuit of `fadd` over axis 0 (numerics.md 4.2 with M = 9)."""
+    wide = parts.astype(np.int64)
+    sign, exponent, mantissa = wide >> 15, (wide >> 9) & 63, wide & 511
+    top = exponent.max(axis=0, keepdims=True)
+    shifted = _rne_shift((512 + mantissa) << 3, top - exponent)
+    total = np.where(exponent == 0, 0, np.where(sign == 1, -shifted, shifted)).sum(axis=0)
+    return _exact_to_half(total * np.exp2((top[0] - 31 - 12).astype(np.float64)))
+
+
 def add_single(x: F32, y: F32) -> F32:
     """`fvadd`: x + y with the addend aligned as in numerics.md 3.5."""
     a, b = x.astype(np.float64), y.astype(np.float64)

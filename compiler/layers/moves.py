@@ -7,11 +7,12 @@ from typing import ClassVar
 
 from compiler.emit.asm import Asm
 from compiler.emit.elementwise import emit_copy
-from compiler.emit.transfer import Route, download, upload
+from compiler.emit.transfer import Route, download, download_to_both_banks, upload
 from compiler.graph import MNGraph, MNNode
 from compiler.layers.base import Assignment, EmitContext, Layer, Raw
 from compiler.layers.layouts import default_layout
-from compiler.layout import Layout, PadLayout
+from compiler.layout import Layout, Level, PadLayout
+from compiler.layout.l2b import gather_banks
 
 
 class _Move(Layer):
@@ -50,6 +51,42 @@ class Download(_Move):
         download(asm, _route(ctx.graph, node.outputs[0]), ctx.dram(node.inputs[0]), place.lm, place.addr)
 
 
+class BankDownload(Layer):
+    """DRAM -> LM, each L2B receiving the parts of both banks of its group (`gather_banks` of the input's layout)."""
+
+    op_types: ClassVar[tuple[str, ...]] = ("MNCoreBankDownload",)
+    streamed: ClassVar[frozenset[int]] = frozenset({0})
+
+    def same_type(self, node: MNNode) -> tuple[str, ...]:
+        return (node.inputs[0], node.outputs[0])
+
+    def assign(
+        self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
+    ) -> Assignment:
+        layout = inputs[0] or default_layout(graph.values[node.inputs[0]])
+        return Assignment((layout,), (PadLayout(layout.shape, gather_banks(layout.layout)),))
+
+    def result_padding(self, node: MNNode, graph: MNGraph) -> str:
+        return graph.values[node.inputs[0]].pad_type or "Dirty"
+
+    def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
+        source = ctx.graph.values[node.inputs[0]].layout
+        assert source is not None
+        rows = next(axis for axis in source.layout.axes if any(sub.level is Level.L2B for sub in axis))
+        stride = 1 + sum(sub.span for sub in rows if sub.level is Level.ADDR)
+        reach = 1 + sum(sub.span for axis in source.layout.axes for sub in axis if sub.level is Level.ADDR)
+        place = ctx.stream(node.outputs[0])
+
+        def where(bank: int, a: int) -> int:
+            return a % stride + bank * stride + a // stride * 2 * stride
+
+        dram = ctx.dram(node.inputs[0])
+        download_to_both_banks(asm, Route.of(source), dram, place.lm, place.addr, where, reach)
+
+    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
+        return [inputs[0]]
+
+
 class Upload(_Move):
     """LM -> DRAM."""
 
@@ -70,4 +107,4 @@ class Identity(_Move):
         emit_copy(asm, ctx.stream(node.inputs[0]), ctx.stream(node.outputs[0]))
 
 
-LAYERS: tuple[Layer, ...] = (Download(), Upload(), Identity())
+LAYERS: tuple[Layer, ...] = (Download(), BankDownload(), Upload(), Identity())

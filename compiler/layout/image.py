@@ -4,8 +4,11 @@ Every time slice is one image; slice s follows slice s-1.  Inside one image, wit
 
 * within an L1B:  MAB split: i = 64 a + 4 m + p;  MAB copied, PE split: i = 4 a + p;  both copied: i = a.
 * within an L2B:  L1B split: j = 64 (i // 8) + 8 b + i % 8;  L1B copied: j = i.  Their number n2 is rounded up to 64.
-* over the groups: L2B split: group q // 2, long word (q % 2) n2 + j;
-  L2B copied: group (j // 16) % 4, long word 16 (j // 64) + j % 16.
+* over the groups, by how L2B is used (`L2bUse`):
+  both split: group q // 2, long word (q % 2) n2 + j;
+  copied: group (j // 16) % 4, long word 16 (j // 64) + j % 16;
+  groups split, banks copied: group q // 2, long word j;
+  banks split, groups copied: group (j // 16) % 4, long word 32 (j // 64) + 16 (q % 2) + j % 16.
 
 The sizes reproduce the addresses of the l3ir listing (compiler.md 6).  A split level that is not fully used leaves
 holes; holes and padding are filled with one element value.  Host arrays are little-endian, as NumPy's on the hosts
@@ -23,12 +26,16 @@ from numpy.typing import NDArray
 from compiler.graph.mntype import MNType
 from compiler.layout.errors import ImageError
 from compiler.layout.indexmap import HOLE, level_size, level_table, row_major_strides, weighted_positions
+from compiler.layout.l2b import L2bUse, l2b_use
 from compiler.layout.levels import PLACE_LEVELS, IntArray, Level, Place
 from compiler.layout.pad_layout import PadLayout
 
 #: Long words of one group's DRAM (4 GiB), and the unit in which values are allotted there (compiler.md 6).
 GROUP_LWS = 1 << 29
 SLOT_LWS = 1024
+
+#: Long words that one group stores for each long word of an L2B.
+_STORED = {L2bUse.SPLIT: 2, L2bUse.COPIED: 0.25, L2bUse.GROUPS: 1, L2bUse.BANKS: 0.5}
 
 _Number = TypeVar("_Number", int, IntArray)
 
@@ -55,10 +62,10 @@ class DramImage:
         self._mab_split = not layout.is_broadcast(Level.MAB)
         self._pe_split = not layout.is_broadcast(Level.PE)
         self._l1b_split = not layout.is_broadcast(Level.L1B)
-        self._l2b_split = not layout.is_broadcast(Level.L2B)
+        self._l2b = l2b_use(layout)
         in_l1b = layout.num_lw * (64 if self._mab_split else 4 if self._pe_split else 1)
         self._in_l2b = _round_up(_round_up(in_l1b, 8) * 8 if self._l1b_split else in_l1b, 64)
-        self.slice_lws = self._in_l2b * 2 if self._l2b_split else self._in_l2b // 4
+        self.slice_lws = int(self._in_l2b * _STORED[self._l2b])
         self.lws_per_group = self.slice_lws * layout.num_slices
         self.slot_lws = _round_up(self.lws_per_group, SLOT_LWS)
         if self.lws_per_group > GROUP_LWS:
@@ -83,8 +90,12 @@ class DramImage:
     def _position(self, l2b: _Number, l1b: _Number, i: _Number) -> tuple[_Number, _Number]:
         """(group, long word) inside one slice."""
         j = 64 * (i // 8) + 8 * l1b + i % 8 if self._l1b_split else i
-        if self._l2b_split:
+        if self._l2b is L2bUse.SPLIT:
             return l2b // 2, l2b % 2 * self._in_l2b + j
+        if self._l2b is L2bUse.GROUPS:
+            return l2b // 2, j
+        if self._l2b is L2bUse.BANKS:
+            return j // 16 % 4, 32 * (j // 64) + 16 * (l2b % 2) + j % 16
         return j // 16 % 4, 16 * (j // 64) + j % 16
 
     def _spread(self, strides: tuple[int, ...]) -> IntArray:
@@ -108,10 +119,7 @@ class DramImage:
             rows = _padded(i, 8).reshape(-1, 1, 8)
             j = (rows + table(Level.L1B).reshape(8, 1)).ravel()
         j = _padded(j, 64)
-        if self._l2b_split:
-            groups = np.add.outer(table(Level.L2B), j).reshape(4, self.slice_lws)
-        else:
-            groups = j.reshape(-1, 4, 16).swapaxes(0, 1).reshape(4, self.slice_lws)
+        groups = _over_groups(self._l2b, table(Level.L2B), j).reshape(4, self.slice_lws)
         slices = groups[:, None, :] + table(Level.TIME)[:, None]
         return np.add.outer(slices, table(Level.W))
 
@@ -173,6 +181,18 @@ class DramImage:
         elements: NDArray[Any] = np.ascontiguousarray(image).view(self.mntype.raw_dtype).ravel()
         found: NDArray[Any] = elements[self._targets]
         return found
+
+
+def _over_groups(use: L2bUse, l2b: IntArray, j: IntArray) -> IntArray:
+    """Amounts of every long word of the image, group by group, from those of the L2Bs and of what one holds."""
+    if use is L2bUse.SPLIT:
+        return np.add.outer(l2b, j)
+    if use is L2bUse.GROUPS:
+        return np.add.outer(l2b[::2], j)
+    blocks = j.reshape(-1, 4, 16).swapaxes(0, 1)
+    if use is L2bUse.BANKS:
+        return blocks[:, :, None, :] + l2b[:2, None]
+    return blocks
 
 
 def _padded(table: IntArray, unit: int) -> IntArray:

@@ -13,6 +13,7 @@ from compiler.layers.layouts import default_layout
 from compiler.layers.registry import layer_of
 from compiler.layers.switch import plan_switch
 from compiler.layout import Layout, PadLayout
+from compiler.layout.l2b import L2bUse, gather_banks, l2b_use, spread_banks
 
 
 def plan_layouts(graph: MNGraph) -> MNGraph:
@@ -55,12 +56,16 @@ def _settle(graph: MNGraph, node: MNNode, wishes: dict[str, Layout | None]) -> N
     layer = layer_of(node)
     free = {*graph.inputs, *graph.params}
     known: list[PadLayout | None] = []
-    for position, name in enumerate(node.inputs):
+    for position, name in enumerate(list(node.inputs)):
         value = graph.values[name] if name else None
         if value is not None and value.layout is None and name in free and position not in layer.streamed:
             wish = wishes.get(name)
             value.layout = PadLayout(value.shape, wish) if wish is not None else default_layout(value)
             _pad_with_zero(value)
+            if wish is not None and l2b_use(wish) is L2bUse.GROUPS:
+                value.layout = PadLayout(value.shape, spread_banks(wish))
+                node.inputs[position] = _both_banks(graph, value)
+                value = graph.values[node.inputs[position]]
         known.append(value.layout if value is not None and value.loc is None else None)
     assignment = layer.assign(node, graph, known, [wishes.get(name) for name in node.outputs])
     for position, (name, needed) in enumerate(zip(list(node.inputs), assignment.inputs, strict=True)):
@@ -87,11 +92,24 @@ def _with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool
         return name
     if streamed:
         raise LayoutConflict(f"{name!r} is read from DRAM in two layouts: {value.layout} and {needed}")
+    if l2b_use(needed.layout) is L2bUse.GROUPS and l2b_use(value.layout.layout) is L2bUse.SPLIT:
+        return _with_layout(graph, _both_banks(graph, value), needed, streamed=False)
     plan_switch(value.layout, needed, value.dtype.words_per_lw)
     switched = _derived(graph, value, "LayoutSwitch", needed)
     switched.pad_type = PadType(DIRTY) if needed.is_padded else None
     graph.nodes.append(MNNode("MNCoreLayoutSwitch", switched.name, [name], [switched.name]))
     return switched.name
+
+
+def _both_banks(graph: MNGraph, value: MNValue) -> str:
+    """The name of an input as both banks of each group get it when it is downloaded."""
+    assert value.layout is not None
+    if value.name not in graph.inputs:
+        raise LayoutConflict(f"{value.name!r} lies in local memory; only inputs can be given to both banks of a group")
+    gathered = _derived(graph, value, "BankDownload", PadLayout(value.shape, gather_banks(value.layout.layout)))
+    gathered.pad_type = value.pad_type
+    graph.nodes.append(MNNode("MNCoreBankDownload", gathered.name, [value.name], [gathered.name]))
+    return gathered.name
 
 
 def _with_padding(graph: MNGraph, name: str, need: PadNeed, *, streamed: bool) -> str:

@@ -16,7 +16,17 @@ from compiler.graph import Location, MNGraph, MNNode, MNValue
 from compiler.layers.registry import layer_of
 
 HELPERS = frozenset(
-    {"MNCoreLayoutSwitch", "MNCoreRefillPadding", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity"}
+    {
+        "MNCoreBankDownload",
+        "MNCoreLayoutSwitch",
+        "MNCoreRefillPadding",
+        "Reshape",
+        "Flatten",
+        "Squeeze",
+        "Unsqueeze",
+        "Transpose",
+        "Identity",
+    }
 )
 OTHER = {Location.LM0: Location.LM1, Location.LM1: Location.LM0}
 
@@ -94,19 +104,18 @@ class _Scheduler:
             node.inputs[0] = self._identity(node.inputs[0])
         graph.nodes.append(node)
         first = next((graph.values[n] for p, n in enumerate(node.inputs) if n and p not in layer.streamed), None)
-        assert first is not None
         for name in node.outputs:
             value = graph.values[name]
-            if layer.to_dram:
+            if layer.delivers_in_dram(node):
                 value.place_at(Location.DRAM)
                 self._in_dram[name] = name
                 continue
-            if layer.alias:
-                assert first.loc is not None
+            if first is None or first.loc is None:
+                value.place_at(Location.LM0)
+            elif layer.alias:
                 value.place_at(first.loc)
                 value.parent = first.name
             else:
-                assert first.loc is not None
                 value.place_at(OTHER[first.loc])
             self._in_lm[name] = (name, step)
 

@@ -38,7 +38,9 @@ def expected_image(pad_layout: PadLayout, mntype: MNType, raw: NDArray[Any], pad
     mab, pe, l1b, l2b = (not layout.is_broadcast(level) for level in (Level.MAB, Level.PE, Level.L1B, Level.L2B))
     n1 = layout.num_lw * (64 if mab else 4 if pe else 1)
     n2 = -(-n1 // 8) * 64 if l1b else -(-n1 // 64) * 64
-    total = n2 * 2 if l2b else n2 // 4
+    copies = [(entry.extent, entry.stride) for entry in layout.broadcast if entry.level is Level.L2B]
+    groups, banks = l2b and (2, 1) in copies, l2b and (2, 1) not in copies and (4, 2) in copies
+    total = n2 if groups else n2 // 2 if banks else n2 * 2 if l2b else n2 // 4
     words = mntype.words_per_lw
     image = np.full((4, total * layout.num_slices, words), pad, dtype=mntype.raw_dtype)
     ranges = (8, 8, 16, 4, layout.num_lw, words, layout.num_slices)
@@ -51,7 +53,12 @@ def expected_image(pad_layout: PadLayout, mntype: MNType, raw: NDArray[Any], pad
         inside = all(i < n for i, n in zip(index, pad_layout.shape, strict=True))
         i = 64 * a + 4 * m + p if mab else 4 * a + p if pe else a
         j = 64 * (i // 8) + 8 * b + i % 8 if l1b else i
-        group, lw = (q // 2, q % 2 * n2 + j) if l2b else (j // 16 % 4, 16 * (j // 64) + j % 16)
+        if groups:
+            group, lw = q // 2, j
+        elif banks:
+            group, lw = j // 16 % 4, 32 * (j // 64) + 16 * (q % 2) + j % 16
+        else:
+            group, lw = (q // 2, q % 2 * n2 + j) if l2b else (j // 16 % 4, 16 * (j // 64) + j % 16)
         image[group, t * total + lw, w] = raw[index] if inside else pad
     return image
 
