@@ -69,7 +69,9 @@ def spread_banks(layout: Layout) -> Layout:
     """
     for number, axis in enumerate(layout.axes):
         lead = axis.subaxes[:2]
-        if len(lead) == 2 and lead[0] == SubAxis(4, Level.L2B, 2) and (lead[1].extent, lead[1].level) == (2, Level.ADDR):
+        if len(lead) < 2 or lead[0] != SubAxis(4, Level.L2B, 2):
+            continue
+        if (lead[1].extent, lead[1].level) == (2, Level.ADDR):
             stride = lead[1].stride
             axes = [
                 Axis(tuple(_halved(sub, stride) for sub in (other.subaxes[2:] if n == number else other.subaxes)))

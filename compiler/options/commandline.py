@@ -29,7 +29,7 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         "layout_planner",
         Choice(("lpz", "bidi", "legacy")),
         "lpz",
-        "Planner of layouts: lpz compares ways to spread matrix products by cycles; bidi and legacy take the plain one.",
+        "Planner of layouts: lpz compares ways to spread matrix products by cycles, bidi and legacy do not.",
         "seed 4.2.2.3",
         used_in="compiler/plan/strategy.py",
     ),
