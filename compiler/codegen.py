@@ -26,7 +26,8 @@ from compiler.plan.layouts import plan_layouts
 from compiler.plan.strategy import variants
 from compiler.report.report import build_report
 from compiler.report.write import write_json, write_text
-from compiler.schedulers.consecutive import Schedule, schedule
+from compiler.schedulers.placement import Schedule
+from compiler.schedulers.schedule import SCHEDULERS
 
 if TYPE_CHECKING:
     import onnx
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from compiler.options import Options
     from hw.model import Timing
     from hw.program import Program
-
-SCHEDULERS = {"always_from_dram": False, "reuse_consecutive": True}
 
 
 @dataclass
@@ -88,7 +87,7 @@ def _build(graph: MNGraph, options: Options, phases: Phases) -> Built:
     with phases("layout planner"):
         planned = plan_layouts(graph)
     with phases("scheduler"):
-        scheduled = schedule(planned, reuse=SCHEDULERS[options["scheduler"]])
+        scheduled = SCHEDULERS[options["scheduler"]](planned, options["sram_budget"])
     with phases("address planner"):
         addresses = plan_addresses(scheduled.graph, options["sram_budget"])
         scheduled.graph.verify()

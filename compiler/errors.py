@@ -11,6 +11,14 @@ class DoesNotFit(CompilerError):
     """A value or a layer needs more of some memory than there is."""
 
 
+class LocalMemoryFull(DoesNotFit):
+    """No room in a local memory at one step; `live` names the values that occupy it."""
+
+    def __init__(self, message: str, live: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.live = live
+
+
 class UnsupportedOperator(CompilerError):
     """An operator (or a form of it) that has no emitter."""
 

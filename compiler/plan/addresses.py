@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from compiler.errors import DoesNotFit
+from compiler.errors import DoesNotFit, LocalMemoryFull
 from compiler.graph import Location, MNGraph, MNValue
 from compiler.graph.value import DRAM_LWS, LM_WORDS
 from compiler.layers.registry import layer_of
@@ -60,20 +60,21 @@ def _plan_dram(graph: MNGraph, plan: Addresses) -> None:
 
 def _plan_lm(graph: MNGraph, plan: Addresses, budget: int) -> None:
     last_use = _last_uses(graph)
-    live: dict[str, list[tuple[int, int, int]]] = {"m": [], "n": []}
+    live: dict[str, list[tuple[int, int, int, str]]] = {"m": [], "n": []}
 
-    def allocate(letter: str, words: int, until: int, what: str) -> int:
+    def allocate(letter: str, words: int, until: int, what: str, name: str = "") -> int:
         start = 0
-        for begin, end, _ in sorted(live[letter]):
+        for begin, end, *_ in sorted(live[letter]):
             if start + words <= begin:
                 break
             start = max(start, end)
         if start + words > budget:
-            raise DoesNotFit(
+            raise LocalMemoryFull(
                 f"{what} needs {words // 2} long words of LM{'mn'.index(letter)}; the largest gap within "
-                f"the budget of {budget // 2} is smaller"
+                f"the budget of {budget // 2} is smaller",
+                tuple(owner for *_, owner in live[letter] if owner),
             )
-        live[letter].append((start, start + words, until))
+        live[letter].append((start, start + words, until, name))
         plan.lm_peak[letter] = max(plan.lm_peak[letter], start + words)
         return start
 
@@ -88,6 +89,7 @@ def _plan_lm(graph: MNGraph, plan: Addresses, budget: int) -> None:
                     2 * value.num_lw,
                     last_use.get(name, position),
                     f"value {name!r} ({value.layout})",
+                    name,
                 )
             elif value.parent is not None:
                 value.addr = graph.owner(name).addr

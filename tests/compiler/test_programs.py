@@ -45,7 +45,7 @@ def test_logits_and_count_of_a_classifier(batch: int, image: list[int], hidden: 
     assert got["addmm_1"].shape == (batch, classes)
 
 
-@pytest.mark.parametrize("scheduler", ["always_from_dram", "reuse_consecutive"])
+@pytest.mark.parametrize("scheduler", ["always_from_dram", "reuse_consecutive", "spill_opt"])
 @pytest.mark.parametrize("planner", ["lpz", "legacy"])
 def test_schedulers_and_planners_agree_with_the_reference(scheduler: str, planner: str) -> None:
     model = models.mlp(125, [1, 32, 32], 256, 10, logits=True)
@@ -122,3 +122,21 @@ def test_transposed_input_moves_nothing() -> None:
     compiled = compile_model(model, OPTIONS)
     assert not any("LayoutSwitch" in node.op_type for node in compiled.graph.nodes)
     _check(compiled, {"x": rng.standard_normal((30, 10)).astype(np.float32)})
+
+
+def test_values_are_spilled_when_local_memory_is_full() -> None:
+    """Three large relus of one input that are all needed at the end: with a small budget some wait in DRAM."""
+    shape = [64, 512]
+    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["b"])]
+    nodes += [helper.make_node("ReduceSum", [name], [f"s_{name}"], keepdims=0) for name in ("x", "b", "a")]
+    sums = {f"s_{name}": ("float", []) for name in ("x", "b", "a")}
+    model = models.build(nodes, {"x": ("float", shape)}, sums, {"a": ("float", shape), "b": ("float", shape)})
+    rng = np.random.default_rng(14)
+    feeds = {"x": rng.standard_normal(shape).astype(np.float32)}
+    counts = []
+    for budget in (1.0, 0.04):
+        options = Options.resolve({"scheduler": "spill_opt", "sram_budget": budget}, {})
+        compiled = compile_model(model, options)
+        _check(compiled, feeds)
+        counts.append(sum(node.op_type == "MNCoreUpload" for node in compiled.graph.nodes))
+    assert counts[0] == 0 < counts[1]

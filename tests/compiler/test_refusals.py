@@ -68,7 +68,7 @@ def test_reshape_that_would_move_elements() -> None:
         compile_model(model, OPTIONS)
 
 
-@pytest.mark.parametrize("option, value", [("scheduler", "spill_opt"), ("float_dtype", "double")])
+@pytest.mark.parametrize("option, value", [("scheduler", "auto_recompute_sa"), ("float_dtype", "double")])
 def test_options_without_implementation_are_refused(option: str, value: str) -> None:
     with pytest.raises(UnsupportedOperator, match=f"{option}='{value}'"):
         compile_model(_gemm(8, 8, 8), Options.resolve({option: value}, {}))

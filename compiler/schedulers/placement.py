@@ -1,14 +1,15 @@
-"""Schedulers `always_from_dram` and `reuse_consecutive` (seed 4.2.2.4): where values are at each step.
+"""Where values are at each step: the mechanism that all schedulers share (seed 4.2.2.4).
 
 The nodes keep their order.  A *layer step* is one operator of the compiled ONNX together with the nodes that
-prepare its operands (layout switches, paddings, reshapes).  A value made in a step can be used from local memory in
-that step and, with `reuse_consecutive`, in the next one; every later use goes through DRAM, by an Upload where the
+prepare its operands (layout switches, paddings, reshapes).  Each value has a *reach*: for how many steps after the one
+in which it came to local memory it can be used from there.  Every later use goes through DRAM, by an Upload where the
 value is made and a Download where it is used.  Graph outputs are uploaded.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from compiler.errors import CompilerError
@@ -33,23 +34,27 @@ OTHER = {Location.LM0: Location.LM1, Location.LM1: Location.LM0}
 
 @dataclass
 class Schedule:
-    """The scheduled graph and, for each ONNX output, the DRAM value that holds it."""
+    """The scheduled graph and, for each ONNX output, the DRAM value that holds it.
+
+    origin: the value of the unscheduled graph that each value made here is a copy of.
+    """
 
     graph: MNGraph
     outputs: dict[str, str] = field(default_factory=dict)
+    origin: dict[str, str] = field(default_factory=dict)
 
 
-def schedule(graph: MNGraph, *, reuse: bool) -> Schedule:
+def place_values(graph: MNGraph, reach: Callable[[str], int]) -> Schedule:
     """Insert Downloads, Uploads and Identities and give every value its location (addresses come later)."""
-    return _Scheduler(graph, reuse).run()
+    return _Scheduler(graph, reach).run()
 
 
 class _Scheduler:
-    def __init__(self, graph: MNGraph, reuse: bool) -> None:
+    def __init__(self, graph: MNGraph, reach: Callable[[str], int]) -> None:
         self._source = graph.copy()
         self._graph = graph.copy()
         self._graph.nodes = []
-        self._reach = 1 if reuse else 0
+        self._reach = reach
         self._steps = _layer_steps(self._source)
         self._readers = Counter(name for node in self._source.nodes for name in set(node.used))
         self._in_lm: dict[str, tuple[str, int]] = {}
@@ -68,7 +73,7 @@ class _Scheduler:
             originals = list(node.outputs)
             self._place(node, step)
             for name in originals:
-                if last_use.get(name, -1) > step + self._reach or name in self._source.outputs:
+                if last_use.get(name, -1) > step + self._reach(name) or name in self._source.outputs:
                     self._upload(name)
         for name in self._source.outputs:
             if name not in self._in_dram:
@@ -122,7 +127,7 @@ class _Scheduler:
     def _fetch(self, name: str, step: int, wanted: Location | None) -> str:
         """A name under which the value is in local memory now."""
         held = self._in_lm.get(name)
-        if held is not None and held[1] + self._reach >= step:
+        if held is not None and held[1] + self._reach(name) >= step:
             current = self._graph.values[held[0]]
             if wanted is None or current.loc is wanted:
                 return held[0]
@@ -156,6 +161,7 @@ class _Scheduler:
         name = self._graph.fresh_name(base, step)
         made = MNValue(name, value.onnx_dtype, value.shape, value.dtype, value.layout, value.gene, value.pad_type)
         made.place_at(loc)
+        self._result.origin[name] = self._result.origin.get(base, base)
         return self._graph.add_value(made)
 
 
