@@ -1,8 +1,9 @@
 """Canonical text of decoded programs: one spelling for everything that means the same.
 
-Canonical form: one space between words, decimal addresses without superfluous parts (`$lr0v2` is `$lr0v`, `$lt` is `$t`),
-masks as patterns where they are constant (`/$imr24` is `/1000`), literals as `ui"0x..."`, persistent masks written out at the
-destinations they act on.  `assemble(disassemble(p))` has the items of p, and canonical text is its own canonical form.
+Canonical form: one space between words, decimal addresses without superfluous parts (`$lr0v2` is `$lr0v`, `$lt` is
+`$t`), masks as patterns where they are constant (`/$imr24` is `/1000`), literals as `ui"0x..."`, persistent masks
+written out at the destinations they act on.  `assemble(disassemble(p))` has the items of p, and canonical text is its
+own canonical form.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from isa.dump import parse_debug
 from isa.item import parse
 from isa.mv_suffix import MvOptions
 from isa.operand import MEMORIES, BankOperand, Kind, Literal, MaskExpr, MatrixOperand, Operand, PeOperand
-from isa.operand_grammar import SIZES, WIDTHS
+from isa.operand_grammar import WIDTHS
 from isa.record import Parsed, Record, Variant
 from isa.suffix import Suffix, SuffixValue
 

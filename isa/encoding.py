@@ -1,12 +1,12 @@
 """Our encoding of assembled lines: what stands after `j`, `i` and `m` in a stream.
 
-The official encoding is not public.  This one holds the same information and can be decoded to canonical text without loss.
-A payload is a hexadecimal number of bit fields, most significant first, padded to bytes:
+The official encoding is not public.  This one holds the same information and can be decoded to canonical text without
+loss. A payload is a hexadecimal number of bit fields, most significant first, padded to bytes:
 
     header   table fingerprint 16, number of items 4, nop 1, noforward 1, wait tag 1+8 (presence, value)
     item     mnemonic number 12 (alphabetical list of all spellings), record 5 (which of several with this spelling),
-             suffix (by record: length, MAB or L1B 4; set 1+3+3; shift sign 1 + 16; MV size 16, tag 8, nd 1+5, priority 2),
-             zero flush mask, number of operands 4, operands
+             suffix (by record: length, MAB or L1B 4; set 1+3+3; shift sign 1 + 16; MV size 16, tag 8, nd 1+5,
+             priority 2), zero flush mask, number of operands 4, operands
     mask     presence 1: entry 5, word length 1, suffix t/p 2
     operand  kind 5 (`isa.operand.Kind`), then
              memory: width 2, T-indirect 1, j 1+2, list 1, four addresses of 12 or address 12 and stride 16

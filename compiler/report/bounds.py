@@ -12,8 +12,6 @@ from compiler.layout.image import DramImage
 if TYPE_CHECKING:
     from hw.spec import ChipSpec
 
-HALF_MACS_PER_CYCLE = 256 * 1024
-
 
 def lower_bound(graph: MNGraph, spec: ChipSpec) -> dict[str, float]:
     """Cycles no schedule of this graph with these layouts can beat.
@@ -32,4 +30,4 @@ def lower_bound(graph: MNGraph, spec: ChipSpec) -> dict[str, float]:
         if node.op_type in ("Gemm", "MatMul"):
             x, y = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
             macs += int(np.prod(y.shape)) * x.shape[-1]
-    return {"dram": moved / rate, "macs": macs / HALF_MACS_PER_CYCLE}
+    return {"dram": moved / rate, "macs": 2 * macs / (spec.peak_flops("half") / spec.clock_hz)}

@@ -56,7 +56,7 @@ def _drain(board: Board) -> None:
     board.dar_position += _PER_STEP
 
 
-def _blocks(board: Board, group: int, entry: int, count: int, uses: int | None) -> NDArray[np.int64]:
+def indirect_blocks(board: Board, group: int, entry: int, count: int, uses: int | None) -> NDArray[np.int64]:
     """DRAM block numbers of `count` consecutive blocks of a transfer that starts at DAR entry `entry`.
 
     `uses` (suffix `nd`): consecutive blocks per entry; None: all from the first entry.
@@ -69,13 +69,13 @@ def _blocks(board: Board, group: int, entry: int, count: int, uses: int | None) 
 
 def indirect_read(board: Board, group: int, entry: int, count: int, uses: int | None) -> U64:
     """`count` LW of a DRAM through the DAR."""
-    blocks = _blocks(board, group, entry, count // _BLOCK, uses)
+    blocks = indirect_blocks(board, group, entry, count // _BLOCK, uses)
     return board.dram[group].reshape(-1, _BLOCK)[blocks].reshape(-1)
 
 
 def indirect_write(board: Board, group: int, entry: int, data: U64, uses: int | None) -> None:
     """Store LW into a DRAM through the DAR; a block named twice keeps the later data."""
-    blocks = _blocks(board, group, entry, len(data) // _BLOCK, uses)
+    blocks = indirect_blocks(board, group, entry, len(data) // _BLOCK, uses)
     board.dram[group].reshape(-1, _BLOCK)[blocks] = data.reshape(-1, _BLOCK)
 
 

@@ -4,20 +4,82 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from types import TracebackType
 
 import numpy as np
 
-from hw.engine.actions import DebugAction, Fault, LatchCheck, MvAction, Segment
+from hw.engine.actions import Action, DebugAction, Fault, LatchCheck, MvAction, Segment
 from hw.engine.errors import Deadlock, LoweringError
 from hw.engine.lower import Lowered, invalid_latch
 from hw.engine.lower import lower as _lower
 from hw.engine.machine import Machine
 from hw.engine.moves import Transfer
-from hw.program import Debug, Program, Unit
+from hw.program import Debug, Mv, Program, Unit
 from hw.state.board import Board, LatchState
 from hw.state.topology import Topology
 
 OnDebug = Callable[[Debug, Board], None]
+
+
+class Execution:
+    """A run in progress: performs the actions of a lowered program one by one.  A context manager (it may own threads).
+
+    move: what to do with an MV; by default it completes at once.
+    """
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        board: Board,
+        *,
+        on_debug: OnDebug | None = None,
+        threads: int | None = None,
+        strict: bool = True,
+        move: Callable[[Mv], None] | None = None,
+    ) -> None:
+        if board.topology != lowered.topology:
+            raise LoweringError(f"lowered for {lowered.topology}, but the board has {board.topology}")
+        self._lowered, self._board = lowered, board
+        self._on_debug, self._strict = on_debug, strict
+        self._move = move or (lambda mv: Transfer(mv, board).run())
+        self._blocked = False
+        if lowered.stale_start and not board.t_pending:
+            board.t_previous[:] = board.t
+        self._machine = Machine(lowered, board, threads or os.cpu_count() or 1)
+
+    def __enter__(self) -> Execution:
+        self._machine.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._machine.__exit__(kind, error, at)
+
+    def perform(self, action: Action) -> None:
+        """The next action of the program."""
+        if isinstance(action, DebugAction):
+            _debug(action, self._board, self._on_debug)
+        elif self._blocked:
+            return
+        elif isinstance(action, Segment):
+            self._machine.run(action)
+        elif isinstance(action, MvAction):
+            self._move(action.mv)
+        elif isinstance(action, LatchCheck):
+            _check_latch(action, self._board)
+        elif isinstance(action, Fault):
+            if self._strict or not isinstance(action.error, Deadlock):
+                raise action.error.with_traceback(None)
+            self._blocked = True
+        else:
+            action.run(self._board)
+
+    def finish(self) -> None:
+        """All actions are done: record what the next program on this board must know."""
+        lowered, board = self._lowered, self._board
+        if lowered.ends_with_t is not None:
+            board.t_pending = lowered.ends_with_t
+        board.alu_state = lowered.latches[Unit.ALU] or board.alu_state
+        board.mau_state = lowered.latches[Unit.MAU] or board.mau_state
 
 
 class LoweredProgram:
@@ -30,31 +92,10 @@ class LoweredProgram:
         self, board: Board, *, on_debug: OnDebug | None = None, threads: int | None = None, strict: bool = True
     ) -> None:
         """Execute the program on `board`; see `execute`."""
-        lowered = self._lowered
-        if board.topology != lowered.topology:
-            raise LoweringError(f"lowered for {lowered.topology}, but the board has {board.topology}")
-        if lowered.stale_start and not board.t_pending:
-            board.t_previous[:] = board.t
-        with Machine(lowered, board, threads or os.cpu_count() or 1) as machine:
-            blocked = False
-            for action in lowered.actions:
-                if isinstance(action, DebugAction):
-                    _debug(action, board, on_debug)
-                elif blocked:
-                    continue
-                elif isinstance(action, Segment):
-                    machine.run(action)
-                elif isinstance(action, MvAction):
-                    Transfer(action.mv, board).run()
-                elif isinstance(action, LatchCheck):
-                    _check_latch(action, board)
-                elif isinstance(action, Fault):
-                    if strict or not isinstance(action.error, Deadlock):
-                        raise action.error.with_traceback(None)
-                    blocked = True
-                else:
-                    action.run(board)
-        _leave(lowered, board)
+        with Execution(self._lowered, board, on_debug=on_debug, threads=threads, strict=strict) as execution:
+            for action in self._lowered.actions:
+                execution.perform(action)
+        execution.finish()
 
 
 def _debug(action: DebugAction, board: Board, on_debug: OnDebug | None) -> None:
@@ -77,14 +118,6 @@ def _check_latch(action: LatchCheck, board: Board) -> None:
     state = board.alu_state if action.unit is Unit.ALU else board.mau_state
     if state is not LatchState.VALID:
         raise invalid_latch(action.unit, state, action.line, action.text)
-
-
-def _leave(lowered: Lowered, board: Board) -> None:
-    """Record what the next program on this board must know."""
-    if lowered.ends_with_t is not None:
-        board.t_pending = lowered.ends_with_t
-    board.alu_state = lowered.latches[Unit.ALU] or board.alu_state
-    board.mau_state = lowered.latches[Unit.MAU] or board.mau_state
 
 
 def lower(program: Program, topology: Topology | None = None) -> LoweredProgram:

@@ -33,7 +33,7 @@ class Lowered:
     """The lowered form.  `latches`: state of the ALU and MAU latch at the end, None when the program leaves it alone.
 
     `stale_start`: the first step reads T, so it depends on what ran before; `ends_with_t`: the last step wrote T (None:
-    no step at all).
+    no step at all).  `line_starts`: with separate lines, the first action of every line, and their number at the end.
     """
 
     actions: tuple[Action, ...]
@@ -47,6 +47,7 @@ class Lowered:
     latches: dict[Unit, LatchState | None]
     stale_start: bool
     ends_with_t: bool | None
+    line_starts: tuple[int, ...] = ()
 
 
 def sources_of(step: Step) -> list[Source]:
@@ -71,6 +72,8 @@ def reads_t(step: Step) -> bool:
 class _Lowering:
     program: Program
     topology: Topology
+    separate: bool = False
+    line_starts: list[int] = field(default_factory=list)
     pool: Pool = field(default_factory=Pool)
     actions: list[Action] = field(default_factory=list)
     ops: list[list[int]] = field(default_factory=list)
@@ -89,6 +92,9 @@ class _Lowering:
         current = -1
         blocked = False
         for index, line in enumerate(lines):
+            if self.separate:
+                self._close()
+                self.line_starts.append(len(self.actions))
             if isinstance(line, Debug):
                 self._debug(line, lines, following[current])
             elif blocked:
@@ -125,7 +131,15 @@ class _Lowering:
             latches=self.latches,
             stale_start=isinstance(first, Step) and reads_t(first),
             ends_with_t=self.wrote_t,
+            line_starts=self._starts(),
         )
+
+    def _starts(self) -> tuple[int, ...]:
+        """Lines behind a fault, which ends the lowering, have no actions."""
+        if not self.separate:
+            return ()
+        missing = len(self.program.lines) + 1 - len(self.line_starts)
+        return (*self.line_starts, *[len(self.actions)] * missing)
 
     # --- segments ---------------------------------------------------------------------------------------------
 
@@ -252,10 +266,11 @@ def invalid_latch(unit: Unit, state: LatchState, line: int, text: str) -> Invali
     return InvalidLatch(f"{name} is read but {why}; expected a {unit.name} item one step earlier", line, text)
 
 
-def lower(program: Program, topology: Topology | None = None) -> Lowered:
+def lower(program: Program, topology: Topology | None = None, *, separate: bool = False) -> Lowered:
     """Lower a program for boards of the given size (MN-Core 2 without one).
 
+    separate: no action spans two lines, and `line_starts` says which actions belong to which line.
     LoweringError for lines no step or MV can be.  What goes wrong only when it is reached (deadlock, tag reuse, invalid
     latch) becomes an action that raises at its place.
     """
-    return _Lowering(program, topology or Topology()).run()
+    return _Lowering(program, topology or Topology(), separate).run()

@@ -113,7 +113,7 @@ class Machine:
         assert isinstance(line, Step)
         found = decode(code)
         place = (q // size.l2b_per_group, q % size.l2b_per_group, b, found.mab)
-        block = f"row {found.index} of the matrix" if found.kind == MATRIX_ROW else f"the vector of cycle {found.index}"
+        block = f"row {found.place} of the matrix" if found.kind == MATRIX_ROW else f"the vector of cycle {found.place}"
         message = f"{block} has elements of different exponents; expected a block float"
         raise MixedExponents(message, line.line, line.text, place)
 

@@ -8,23 +8,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hw.events.cause import CAUSES, Cause
+from hw.events.cause import CAUSE_ID, CAUSES, Cause
 
 Column = NDArray[np.int64]
-_CAUSE_ID = {cause: index for index, cause in enumerate(CAUSES)}
 
 
 @dataclass(frozen=True, slots=True)
 class Track:
     """Where spans stand: `process` (a board or the host), `group` (a heading below it, may be ""), `name`.
 
-    `counter`: non-empty if the bytes per second of the track's spans are also shown as a counter of that name.
+    `counter`: non-empty if the bytes per second of the track's spans are also shown as a counter of that name;
+    `utilisation`: the same for the share of time that the spans cover.
     """
 
     process: str
     group: str
     name: str
     counter: str = ""
+    utilisation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,7 @@ class EventLogBuilder:
         details: Mapping[str, int | str] | None = None,
     ) -> int:
         """One span; returns its row index for `flow`."""
-        self._pending.append((track, self.name(name), start, end, _CAUSE_ID[cause], line, nbytes, count))
+        self._pending.append((track, self.name(name), start, end, CAUSE_ID[cause], line, nbytes, count))
         if details:
             self._details[self._size] = details
         self._size += 1
@@ -205,4 +206,4 @@ class EventLogBuilder:
 
 def cause_ids(causes: Sequence[Cause]) -> NDArray[np.int64]:
     """Ids of causes for `EventLogBuilder.extend`."""
-    return np.array([_CAUSE_ID[cause] for cause in causes], dtype=np.int64)
+    return np.array([CAUSE_ID[cause] for cause in causes], dtype=np.int64)

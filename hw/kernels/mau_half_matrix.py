@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from hw.formats.descriptor import SINGLE, FloatFormat
-from hw.formats.multiply_add import EXTENSION_STEP
+from hw.formats.multiply_add import EXTENSION_STEP, LOST_COLUMNS, LOST_IN_ROW_1
 from hw.kernels.abi import LANES
 from hw.kernels.bits import U0, U1, WORD, I, U, as_halfwords, dot_halves, out_of_line, stack_halfwords, stack_words
 from hw.kernels.mau_single_matrix import make_finish
@@ -19,6 +19,8 @@ _S9, _S15, _S16, _S32, _S48, _S57 = U(9), U(15), U(16), U(32), U(48), U(57)
 _E6, _M9 = U(63), U(511)
 _EXPONENTS = U(0x7E007E007E007E00)
 _STEP = U(EXTENSION_STEP)
+_LOST_IF_ONE, _LOST_IF_BOTH = U(LOST_COLUMNS[EXTENSION_STEP]), U(LOST_COLUMNS[2 * EXTENSION_STEP])
+_LOST_IN_ROW_1 = U(LOST_IN_ROW_1)
 
 
 def _unlike(x: Any, first: Any) -> Any:
@@ -48,6 +50,7 @@ def _signed_fields(words: Any, fields: Any, count: Any) -> None:
         fields[i] = (x & _M9 ^ U0 - sign) + sign
 
 
+@out_of_line
 def _common_exponent(words: Any, block: Any, m: Any) -> Any:
     """(largest exponent of a block, nonzero when it holds another exponent that is not 0)."""
     largest, improper = U0, U0
@@ -74,25 +77,40 @@ def _extended_sums(mat: Any, s0: Any, par: Any, row_exponents: Any, x_exponents:
                 x_exponents[c * 64 + p * 16 + m] = largest
             if improper:
                 par[ERROR_SLOT] = mixed_code(VECTOR_BLOCK, m, c)
+    rows, vectors, terms = as_halfwords(mat), as_halfwords(s0), stack_words(256)
     for row in range(16):
         for c in range(4):
+            for i in range(256):
+                terms[i] = _rounded_term(U(rows[row * 256 + i]), U(vectors[c * 256 + i]))
             for m in range(16):
-                total = I(0)
-                for p in range(0, 64, 16):
-                    a, x = mat[row * 64 + p + m], s0[c * 64 + p + m]
-                    for k in range(0, 64, 16):
-                        total += _rounded_term(a >> U(k), x >> U(k))
-                sums[(row & 3) * LANES + c * 64 + (row >> 2) * 16 + m] = U(total)
+                total = U0
+                for i in range(m * 4, 256, 64):
+                    total += terms[i] + terms[i + 1] + terms[i + 2] + terms[i + 3]
+                sums[(row & 3) * LANES + c * 64 + (row >> 2) * 16 + m] = total
 
 
 def _rounded_term(a: Any, x: Any) -> Any:
-    """Signed product of two half fields, 6 bits lower for each extended factor, rounded to nearest even."""
-    product = (a & _M9) * (x & _M9)
-    shift = (_STEP if a >> _S9 & _E6 == U0 else U0) + (_STEP if x >> _S9 & _E6 == U0 else U0)
+    """Product of two half elements as int64 bits, 6 bits lower for each extended factor (exponent field 0).
+
+    The rounding is that of `multiply_add.shifted_half_product`; without selects on large parts, so that it vectorises.
+    """
+    a_shift = _STEP if a >> _S9 & _E6 == U0 else U0
+    x_shift = _STEP if x >> _S9 & _E6 == U0 else U0
+    negative = (a ^ x) >> _S15 & U1
+    a, x, shift = a & _M9, x & _M9, a_shift + x_shift
+    parity, row_1 = U0, U0
+    for j in range(9):
+        bit = U1 << U(j)
+        row = (x & (bit - U1) & U0 - (a >> U(j) & U1)) + (a & (bit - U1) & U0 - (x >> U(j) & U1)) + (a & x & bit)
+        parity ^= row << U(j)
+        row_1 = row << U1 if j == 1 else row_1
+    lost = (parity & _LOST_IF_BOTH) + (row_1 & _LOST_IN_ROW_1)
+    lost = lost if shift > _STEP else (parity & _LOST_IF_ONE) + (row_1 & _LOST_IN_ROW_1)
+    product = a * x - (lost if shift != U0 else U0)
     half = (U1 << shift) >> U1
     bias = half - U1 + (product >> shift & U1)
-    n = I((product + (bias if shift != U0 else U0)) >> shift)
-    return -n if (a ^ x) >> _S15 & U1 else n
+    n = (product + (bias if shift != U0 else U0)) >> shift
+    return (n ^ U0 - negative) + negative
 
 
 def half_matrix_body(multiply_only: bool, out: FloatFormat) -> Any:

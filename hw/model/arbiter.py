@@ -43,9 +43,13 @@ class PortArbiter:
         self._waiting: list[_Request] = []
         self._round_pending = False
 
-    def acquire(self, ports: Iterable[int], priority: int, order: int) -> Generator[Event, Any, None]:
-        """Wait until all `ports` are this transfer's own."""
-        request = _Request((-priority, int(self._env.now), order), frozenset(ports), self._env.event())
+    def seize(self, ports: Iterable[int]) -> None:
+        """Hold ports from the start on, for a transfer that already does."""
+        self._busy.update(ports)
+
+    def acquire(self, ports: Iterable[int], priority: int, order: int, ready: int) -> Generator[Event, Any, None]:
+        """Wait until all `ports` are this transfer's own; it wants them since cycle `ready`."""
+        request = _Request((-priority, ready, order), frozenset(ports), self._env.event())
         self._waiting.append(request)
         self._call_round()
         yield request.granted

@@ -28,3 +28,15 @@ class PlaceError(ModelError):
 
 class TransferError(ModelError):
     """An L1BM or L2BM item whose geometry matches no documented instruction."""
+
+
+class PackingError(ModelError):
+    """A step that the chosen packing mode cannot encode."""
+
+
+class HostError(ModelError):
+    """A host transfer whose size or tags make no sense."""
+
+
+class StateError(ModelError):
+    """The state of the engines was asked for where it cannot be handed over."""

@@ -1,14 +1,12 @@
-"""The SimPy processes: the instruction stream and the MV transfers it starts.
+"""The SimPy process of the instruction stream, and the machine around it.
 
 The stream is in order: a line issues when all lines before it have.  Steps follow each other back to back, an MV issues
-at the earliest `mv.issue_interval` cycles after the previous one, a `wait` holds everything behind it.  An MV stands in
-the queue of its (source space, destination space, source group), or in several; it starts when it heads them all.
+at the earliest `mv.issue_interval` cycles after the previous one, a `wait` holds everything behind it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass, field
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import simpy
@@ -17,185 +15,129 @@ from simpy.events import Event
 
 from hw.events import Cause
 from hw.model.arbiter import PortArbiter
-from hw.model.errors import DeadlockError, TagError
-from hw.model.stream import Issue, Run, Stream, Wait
-from hw.model.traffic import MvPlan, PortMap, QueueKey, plan
+from hw.model.engines import MvEngines
+from hw.model.errors import DeadlockError
+from hw.model.host import Direction, HostTransfer
+from hw.model.hostside import DOWN, UP, HostDma, InstructionFeed
+from hw.model.link import Link
+from hw.model.packing import Packed
+from hw.model.state import IDLE, EngineState
+from hw.model.stream import Fetch, Fill, Issue, Run, Stream, Wait
+from hw.model.tags import TagTable
+from hw.model.times import RawTimes, Release, Stall
+from hw.model.traffic import Planner
 from hw.spec import ChipSpec
 
 
-@dataclass(slots=True)
-class TransferTime:
-    """When one MV did what, in cycles: `issue`, then the waits and latency in `phases`, `data` to `end` the data phase.
-
-    `phases` are (what a `wait` for this MV suffers meanwhile, start, end) and cover `[issue, end)` without gaps.
-    """
-
-    plan: MvPlan
-    issue: int
-    data: int = 0
-    end: int = 0
-    phases: list[tuple[Cause, int, int]] = field(default_factory=list)
-
-    @property
-    def begin(self) -> int:
-        """Cycle in which it left its queue (with pipelined latency: its issue)."""
-        return next((start for cause, start, _ in self.phases if cause is not Cause.WAIT_QUEUE), self.issue)
-
-    def spent(self, cause: Cause) -> int:
-        """Cycles of the phases with this cause."""
-        return sum(end - start for what, start, end in self.phases if what is cause)
-
-
-@dataclass(frozen=True, slots=True)
-class Stall:
-    """The stream stood still in `[start, end)` before op `op`: at a `wait` for MV `mv`, or for an MV slot (`mv` -1)."""
-
-    start: int
-    end: int
-    op: int
-    mv: int
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """A `wait` (op `op`) that MV `mv` released; the next op is the run whose first step carries it."""
-
-    op: int
-    mv: int
-
-
-@dataclass(slots=True)
-class RawTimes:
-    """What a simulation found: the issue cycle of every op, stalls, releases, transfers, and the ends."""
-
-    op_issue: list[int] = field(default_factory=list)
-    stalls: list[Stall] = field(default_factory=list)
-    releases: list[Release] = field(default_factory=list)
-    transfers: list[TransferTime] = field(default_factory=list)
-    stream_end: int = 0
-
-    @property
-    def cycles(self) -> int:
-        """Last completion: of the stream or of a transfer."""
-        return max([self.stream_end, *(transfer.end for transfer in self.transfers)])
-
-
 class Machine:
-    """One run of one stream on one chip, from idle engines on."""
+    """One run of one packed stream on one chip, from `start` on, with the host's transfers around it."""
 
-    def __init__(self, stream: Stream, spec: ChipSpec, step_cycles: NDArray[Any]) -> None:
+    def __init__(
+        self,
+        stream: Stream,
+        packed: Packed,
+        spec: ChipSpec,
+        step_cycles: NDArray[Any],
+        planner: Planner,
+        start: EngineState = IDLE,
+        host: Sequence[HostTransfer] = (),
+    ) -> None:
         self.env = simpy.Environment()
         self.times = RawTimes()
-        self._stream = stream
+        self._mvs = stream.mvs
+        self._ops = packed.ops
         self._step = spec.integer("step.cycles")
         self._interval = spec.integer("mv.issue_interval")
-        self._notice = spec.integer("mv.notice_latency")
-        self._pipelined = bool(spec.integer("mv.pipelined_latency"))
-        self._arbiter = PortArbiter(self.env)
-        self._run_cycles = {
-            index: int(step_cycles[op.first : op.first + op.count].sum())
-            for index, op in enumerate(stream.ops)
-            if isinstance(op, Run)
-        }
-        ports = PortMap(spec)
-        self._plans = [plan(mv, spec, ports) for mv in stream.mvs]
-        self._last_in_queue: dict[QueueKey, Event] = {}
-        self._raised: dict[int, list[int]] = {}
-        self._reported: list[Event] = []
+        self._next_slot = start.next_slot
+        self._cycles_before = [0, *step_cycles.cumsum().tolist()]
+        self._program_ended = self.env.event()
+        self._waiting_line = 0
+        arbiter = PortArbiter(self.env)
+        self._tags = TagTable(self.env)
+        self._engines = MvEngines(self.env, spec, planner, arbiter, self._tags, self.times, start)
+        rate = spec.pcie_bytes_per_cycle
+        self._links = {DOWN: Link(self.env, rate), UP: Link(self.env, rate)}
+        self._feed = InstructionFeed(self.env, spec, self._links[DOWN], packed.packets)
+        by_direction = {Direction.SEND: self._links[DOWN], Direction.RECEIVE: self._links[UP]}
+        self._host: HostDma | None = None
+        if host:
+            self._host = HostDma(
+                self.env, spec, host, planner.ports, arbiter, self._tags, by_direction, self._program_ended
+            )
 
     def run(self) -> RawTimes:
         """Simulate to the last completion; DeadlockError or TagError with the line when the stream cannot go on."""
+        times = self.times
+        times.stream_end = -1
         self.env.process(self._sequence())
         self.env.run()
-        return self.times
+        if self._host is not None:
+            times.hosts = self._host.times
+        if times.stream_end < 0:
+            raise DeadlockError("the stream waits for a host transfer that never comes", self._waiting_line)
+        if self._host is not None:
+            self._host.check_complete()
+        times.links = {name: link.spans for name, link in self._links.items()}
+        return times
+
+    def state(self) -> EngineState:
+        """What the engines are doing when the stream ends."""
+        return self._engines.state(self.times.stream_end, self._next_slot)
 
     def _sequence(self) -> Generator[Event, Any, None]:
-        env, times = self.env, self.times
-        next_slot = 0
-        for index, op in enumerate(self._stream.ops):
+        env, times, before = self.env, self.times, self._cycles_before
+        if self._host is not None:
+            yield env.all_of(self._host.holding_start())
+            self._stall(0, Cause.HOST_SEND, 0)
+        for index, op in enumerate(self._ops):
             if isinstance(op, Run):
                 times.op_issue.append(int(env.now))
-                yield env.timeout(self._run_cycles[index])
+                yield env.timeout(before[op.first + op.count] - before[op.first])
             elif isinstance(op, Issue):
-                if env.now < next_slot:
-                    times.stalls.append(Stall(int(env.now), next_slot, index, -1, op.line))
-                    yield env.timeout(next_slot - env.now)
-                next_slot = int(env.now) + self._interval
-                times.op_issue.append(int(env.now))
-                if op.mv >= 0:
-                    self._start(op)
-            else:
+                yield from self._issue(index, op)
+            elif isinstance(op, Wait):
                 yield from self._wait(index, op)
                 times.op_issue.append(int(env.now))
+            elif isinstance(op, Fetch):
+                start = int(env.now)
+                yield from self._feed.take()
+                self._stall(start, Cause.HOST_STREAM, 0)
+                times.op_issue.append(int(env.now))
+            else:
+                yield from self._fill(op)
         times.stream_end = int(env.now)
+        yield self._engines.all_done()
+        self._program_ended.succeed()
+
+    def _stall(self, start: int, cause: Cause, line: int) -> None:
+        if self.env.now > start:
+            self.times.stalls.append(Stall(start, int(self.env.now), line, cause))
+
+    def _issue(self, index: int, op: Issue) -> Generator[Event, Any, None]:
+        start = int(self.env.now)
+        if start < self._next_slot:
+            yield self.env.timeout(self._next_slot - start)
+            self._stall(start, Cause.MV_ISSUE, op.line)
+        now = int(self.env.now)
+        self._next_slot = now + self._interval
+        self.times.op_issue.append(now)
+        if op.mv >= 0:
+            self._engines.issue(self._mvs[op.mv], index)
+
+    def _fill(self, op: Fill) -> Generator[Event, Any, None]:
+        start = int(self.env.now)
+        self.times.op_issue.append(start)
+        yield self.env.timeout(op.count * self._step)
+        self._stall(start, Cause.PACKET_NOP, 0)
 
     def _wait(self, index: int, op: Wait) -> Generator[Event, Any, None]:
-        mv = self._consume(op)
+        ticket = self._tags.consume(op.tag, op.line)
         start = int(self.env.now)
-        yield self._reported[mv]
+        self._waiting_line = op.line
+        yield ticket.reported
         late = -(int(self.env.now) - start) % self._step  # the stream idles in whole steps (isa.md 12)
         if late:
             yield self.env.timeout(late)
         if self.env.now > start:
-            self.times.stalls.append(Stall(start, int(self.env.now), index, mv, op.line))
-        self.times.releases.append(Release(index, mv))
-
-    def _consume(self, op: Wait) -> int:
-        raised = self._raised.get(op.tag, [])
-        if not raised:
-            raise DeadlockError(f"wait i{op.tag:02x}: no earlier MV raises this tag, the stream stops here", op.line)
-        if len(raised) > 1:
-            lines = " and ".join(str(self._stream.mvs[mv].line) for mv in raised)
-            raise TagError(f"wait i{op.tag:02x}: lines {lines} both raised it; wait between them", op.line)
-        return raised.pop()
-
-    def _start(self, op: Issue) -> None:
-        mv_plan = self._plans[op.mv]
-        tag = mv_plan.mv.tag
-        if tag:
-            raised = self._raised.setdefault(tag, [])
-            if len(raised) > 1:
-                raise TagError(f"tag i{tag:02x} is raised a third time without a wait", op.line)
-            raised.append(op.mv)
-        transfer = TransferTime(mv_plan, int(self.env.now))
-        self.times.transfers.append(transfer)
-        before = [self._last_in_queue[key] for key in mv_plan.queues if key in self._last_in_queue]
-        done, reported = self.env.event(), self.env.event()
-        self._reported.append(reported)
-        for key in mv_plan.queues:
-            self._last_in_queue[key] = done
-        self.env.process(self._transfer(transfer, op.mv, before, done, reported))
-
-    def _transfer(
-        self, transfer: TransferTime, order: int, before: list[Event], done: Event, reported: Event
-    ) -> Generator[Event, Any, None]:
-        mv_plan = transfer.plan
-        if self._pipelined:
-            yield from self._latency(transfer)
-            yield from self._queue(transfer, before)
-        else:
-            yield from self._queue(transfer, before)
-            yield from self._latency(transfer)
-        ready = int(self.env.now)
-        yield from self._arbiter.acquire(mv_plan.ports, mv_plan.mv.prio, order)
-        transfer.data = int(self.env.now)
-        transfer.phases.append((Cause.WAIT_PORT, ready, transfer.data))
-        yield self.env.timeout(mv_plan.data)
-        transfer.end = int(self.env.now)
-        transfer.phases.append((Cause.WAIT_DRAM if mv_plan.dram else Cause.WAIT_DATA, transfer.data, transfer.end))
-        self._arbiter.release(mv_plan.ports)
-        done.succeed()
-        yield self.env.timeout(self._notice)
-        reported.succeed()
-
-    def _queue(self, transfer: TransferTime, before: list[Event]) -> Generator[Event, Any, None]:
-        start = int(self.env.now)
-        if before:
-            yield self.env.all_of(before)
-        transfer.phases.append((Cause.WAIT_QUEUE, start, int(self.env.now)))
-
-    def _latency(self, transfer: TransferTime) -> Generator[Event, Any, None]:
-        start = int(self.env.now)
-        yield self.env.timeout(transfer.plan.latency)
-        transfer.phases.append((Cause.WAIT_LATENCY, start, int(self.env.now)))
+            self.times.stalls.append(Stall(start, int(self.env.now), op.line, Cause.WAIT_NOTICE, ticket.raiser))
+        self.times.releases.append(Release(index, ticket.raiser))

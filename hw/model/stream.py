@@ -13,13 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hw.events import CAUSES, Cause
+from hw.events import CAUSE_ID, Cause
 from hw.model.transfer import l1_class, l2_class
 from hw.program import Compute, Item, L2Move, Mv, MvNop, Program, Step
 
-_CAUSE_ID = {cause: index for index, cause in enumerate(CAUSES)}
-_COMPUTE, _TRANSFER = _CAUSE_ID[Cause.COMPUTE], _CAUSE_ID[Cause.TRANSFER]
-_NOP, _WAIT_STEP, _IDLE = _CAUSE_ID[Cause.HAZARD_NOP], _CAUSE_ID[Cause.WAIT_STEP], _CAUSE_ID[Cause.UNATTRIBUTED]
+_COMPUTE, _TRANSFER = CAUSE_ID[Cause.COMPUTE], CAUSE_ID[Cause.TRANSFER]
+_NOP, _WAIT_STEP, _IDLE = CAUSE_ID[Cause.HAZARD_NOP], CAUSE_ID[Cause.WAIT_STEP], CAUSE_ID[Cause.UNATTRIBUTED]
+
+# One item of a step in one integer: its step, name, transfer class, unit and whether it touches a memory.
+_STEP_BIT, _NAME_BIT, _CLASS_BIT, _UNIT_BIT = 32, 12, 5, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The stream stops here until the MV that raised `tag` has reported its completion."""
+    """The stream stops here until the transfer that raised `tag` has reported its completion."""
 
     tag: int
     line: int
@@ -46,7 +48,19 @@ class Issue:
     line: int
 
 
-Op = Run | Wait | Issue
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """The stream needs the next packet (only where packets take time, see `hw.model.packing`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """`count` steps of `nop` fill a packet (see `hw.model.packing`)."""
+
+    count: int
+
+
+Op = Run | Wait | Issue | Fetch | Fill
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +80,9 @@ class Stream:
     step_line: NDArray[np.int64]
     step_text: tuple[str, ...]
     item_step: NDArray[np.int64]
-    item_unit: NDArray[np.uint8]
+    item_unit: NDArray[np.int64]
     item_name: NDArray[np.int64]
-    item_class: NDArray[np.uint8]
+    item_class: NDArray[np.int64]
     item_memory: NDArray[np.bool_]
     digest: str
 
@@ -98,6 +112,7 @@ class _Lowering:
         self.marks: list[tuple[int, str]] = []
         self.pending_marks: list[str] = []
         self.names: dict[str, int] = {}
+        self.named_texts: dict[str, int] = {}
         self.causes = bytearray()
         self.lines: list[int] = []
         self.texts: list[str] = []
@@ -121,9 +136,8 @@ class _Lowering:
             self.ops.append(Wait(step.wait, step.line))
         if self.pending_marks:
             self.place_marks()
-        index = len(self.causes)
+        at = len(self.causes) << _STEP_BIT
         cause = (_WAIT_STEP if step.wait is not None else _NOP) if step.nop else _IDLE
-        names = self.names
         for item in step.items:
             if isinstance(item, Compute):
                 cause, transfer, memory = _COMPUTE, 0, False
@@ -133,8 +147,11 @@ class _Lowering:
                 transfer, memory = l1_class(item.map, step.line), item.addr is not None
             if cause != _COMPUTE:
                 cause = _TRANSFER
-            name = names.setdefault(_item_name(item), len(names))
-            self.items.extend((index, item.unit, name, transfer, memory))
+            text = item.text
+            name = self.named_texts.get(text) if text else None
+            if name is None:
+                name = self.named_texts[text] = self.names.setdefault(_item_name(item), len(self.names))
+            self.items.append(at | name << _NAME_BIT | transfer << _CLASS_BIT | item.unit << _UNIT_BIT | memory)
         self.causes.append(cause)
         self.lines.append(step.line)
         self.texts.append(step.text)
@@ -153,12 +170,12 @@ class _Lowering:
         self.place_marks()
         causes = np.frombuffer(bytes(self.causes), dtype=np.uint8)
         lines = np.array(self.lines, dtype=np.int64)
-        items = np.frombuffer(self.items.tobytes(), dtype=np.int64).reshape(-1, 5)
+        items = np.frombuffer(self.items.tobytes(), dtype=np.int64)
         content = hashlib.blake2b(digest_size=16)
         for column in (causes, lines, items):
             content.update(len(column).to_bytes(8, "little"))
             content.update(column.tobytes())
-        facts = (self.ops, self.marks, list(self.names), [_mv_facts(mv) for mv in self.mvs])
+        facts = ([_op_facts(op) for op in self.ops], self.marks, list(self.names), [_mv_facts(mv) for mv in self.mvs])
         content.update(repr(facts).encode())
         content.update("\n".join(self.texts).encode())
         return Stream(
@@ -169,18 +186,28 @@ class _Lowering:
             causes,
             lines,
             tuple(self.texts),
-            items[:, 0],
-            items[:, 1].astype(np.uint8),
-            items[:, 2],
-            items[:, 3].astype(np.uint8),
-            items[:, 4].astype(np.bool_),
+            items >> _STEP_BIT,
+            _bits(items, _UNIT_BIT, _CLASS_BIT),
+            _bits(items, _NAME_BIT, _STEP_BIT),
+            _bits(items, _CLASS_BIT, _NAME_BIT),
+            _bits(items, 0, _UNIT_BIT).astype(np.bool_),
             content.hexdigest(),
         )
 
 
+def _bits(values: NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
+    return (values >> low) & ((1 << (high - low)) - 1)
+
+
+def _op_facts(op: Op) -> tuple[int, ...]:
+    if isinstance(op, Run):
+        return (op.first, op.count)
+    return (0, op.tag, op.line) if isinstance(op, Wait) else (1, op.mv, op.line) if isinstance(op, Issue) else ()
+
+
 def _mv_facts(mv: Mv) -> tuple[object, ...]:
-    places = [(p.space, p.addr, p.group, p.bank, p.indirect) for p in (mv.src, mv.dst)]
-    return (mv.form, mv.size, places, mv.tag, mv.nd, mv.prio, mv.line, mv.text)
+    places = [(int(p.space), p.addr, p.group, p.bank, p.indirect) for p in (mv.src, mv.dst)]
+    return (int(mv.form), mv.size, places, mv.tag, mv.nd, mv.prio, mv.line, mv.text)
 
 
 def lower(program: Program, *, merge: bool = True) -> Stream:

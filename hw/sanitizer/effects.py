@@ -1,8 +1,9 @@
 """Reads without effect: what the official assembler leaves out of its hazard check (observed; hazards.md 3).
 
-A read counts only in cycles in which its item writes something: a destination whose literal mask lets the cycle pass, any
-`$omr`, or a latch that the next step reads.  With `$nowrite` alone and nobody reading the latch the item reads nothing.
-Of a literally masked 2LW access nothing counts as written, although the machine writes its second half (isa.md 19).
+A read counts only in cycles in which its item writes something: a destination whose literal mask lets the cycle pass,
+any `$omr`, or a latch that the next step reads.  With `$nowrite` alone and nobody reading the latch the item reads
+nothing. Of a literally masked 2LW access nothing counts as written, although the machine writes its second half
+(isa.md 19).
 """
 
 from __future__ import annotations
@@ -67,8 +68,10 @@ def _discards(item: Item, used: bool) -> bool:
 def official_footprint(item: Item, used: bool) -> Footprint:
     """The footprint as far as the official assembler looks at it; `used`: a latch of this step is read later."""
     full = footprint(item)
-    reads: list[Access] = []
     cycles = _read_cycles(item, used)
+    if all(cycles) and not _half_masked(item):
+        return full
+    reads: list[Access] = []
     if not _discards(item, used):
         for access in full.reads:
             if access.res in _BY_CYCLE and not all(cycles):
@@ -79,6 +82,12 @@ def official_footprint(item: Item, used: bool) -> Footprint:
             reads.append(access)
     writes = [_masked_whole(item, a) for a in full.writes if a.res not in LATCHES]
     return finish(reads, writes)
+
+
+def _half_masked(item: Item) -> bool:
+    """Is there a masked 2LW destination, whose second half is written all the same?"""
+    dests = item.dests if isinstance(item, (Compute, PeLoad)) else ()
+    return any(d.width == 4 and d.mask is not None for d in dests)
 
 
 def _masked_whole(item: Item, access: Access) -> Access:

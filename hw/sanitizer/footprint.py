@@ -1,19 +1,34 @@
 """The footprint of a decoded item or MV: what it reads and writes, cycle by cycle (hazards.md 4, isa.md 3-10).
 
-Literal masks remove cycles that are never written; variable masks count as writing and read the mask register.  Run-time
-addresses (`j`) count with both possibilities, T-indirect ones with the whole memory.  Base addresses are taken as a
-multiple of four words that does not change; who cannot know that looks at `Footprint` accesses of BAR0/BAR1.
+Literal masks remove cycles that are never written; variable masks count as writing and read the mask register.
+Run-time addresses (`j`) count with both possibilities, T-indirect ones with the whole memory.  Base addresses are
+taken as a multiple of four words that does not change; who cannot know that looks at `Footprint` accesses of BAR0/BAR1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from hw.program import Compute, Dest, Item, L1Map, L2Kind, L2Map, L2Move, MaskRef, Mem, Mv, PeLoad, PeStore, Source, Unit
+from hw.program import (
+    Compute,
+    Dest,
+    Item,
+    L1Map,
+    L2Kind,
+    L2Map,
+    L2Move,
+    MaskRef,
+    Mem,
+    Mv,
+    PeLoad,
+    PeStore,
+    Source,
+    Unit,
+)
 from hw.sanitizer.mv_regions import mv_footprint
 from hw.sanitizer.resources import LATCHES, Access, Actor, Footprint, OffChip, Res
-from hw.sanitizer.rules import RULES, Check
+from hw.sanitizer.rules import RULES, Check, Rule
 
 WORDS = {Mem.LM0: 4096, Mem.LM1: 4096, Mem.GRF0: 512, Mem.GRF1: 512}
 L1BM_SIZE = 8192
@@ -29,6 +44,24 @@ _BAR = {Mem.BAR0: Res.BAR0, Mem.BAR1: Res.BAR1}
 _BASE = {Mem.LM0: Res.BAR0, Mem.LM1: Res.BAR1}
 _UNIT_LATCH = {Unit.ALU: Res.ALUF, Unit.MAU: Res.MAUF, Unit.MREAD: Res.MREADF}
 _PLANES = (Res.MATRIX_X, Res.MATRIX_Y)
+
+
+_Roles = dict[tuple[Actor, Res], list[tuple[int, bool]]]
+
+
+def _roles(pick: Callable[[Rule], tuple[Actor, Res] | None]) -> _Roles:
+    """Which rules an access of (actor, resource) can take part in, and whether they are about ports."""
+    table: _Roles = {}
+    for index, rule in enumerate(RULES):
+        key = pick(rule)
+        if key is not None:
+            table.setdefault(key, []).append((index, rule.check is Check.PORT))
+    return table
+
+
+_EARLIER = _roles(lambda rule: rule.earlier)
+_LATER_READ = _roles(lambda rule: None if rule.later_writes else rule.later)
+_LATER_WRITE = _roles(lambda rule: rule.later if rule.later_writes else None)
 
 
 def footprint(item: Item | Mv) -> Footprint:
@@ -59,17 +92,18 @@ def finish(reads: list[Access], writes: list[Access], off_chip: tuple[OffChip, .
     earlier = later = 0
     earlier_ports: list[tuple[int, int]] = []
     later_ports: list[tuple[int, int]] = []
-    for index, rule in enumerate(RULES):
-        first = [a for a in writes if (a.actor, a.res) == rule.earlier]
-        second = [a for a in (writes if rule.later_writes else reads) if (a.actor, a.res) == rule.later]
-        earlier |= bool(first) << index
-        later |= bool(second) << index
-        if rule.check is Check.PORT:
-            earlier_ports.extend((index, a.places) for a in first)
-            later_ports.extend((index, a.places) for a in second)
-    return Footprint(
-        tuple(reads), tuple(writes), off_chip, earlier, later, tuple(earlier_ports), tuple(later_ports)
-    )
+    for access in writes:
+        for index, port in _EARLIER.get((access.actor, access.res), ()):
+            earlier |= 1 << index
+            if port:
+                earlier_ports.append((index, access.places))
+    for roles, accesses in ((_LATER_READ, reads), (_LATER_WRITE, writes)):
+        for access in accesses:
+            for index, port in roles.get((access.actor, access.res), ()):
+                later |= 1 << index
+                if port:
+                    later_ports.append((index, access.places))
+    return Footprint(tuple(reads), tuple(writes), off_chip, earlier, later, tuple(earlier_ports), tuple(later_ports))
 
 
 def _run(start: int, count: int, size: int) -> int:
@@ -118,7 +152,7 @@ def _source(source: Source, out: list[Access]) -> None:
 
 
 def written_cycles(mask: MaskRef | None) -> tuple[bool, bool, bool, bool]:
-    """Cycles a mask can let through: literal entries 16..31 are known, variable ones and entry 0 pass all (isa.md 3.7)."""
+    """Cycles a mask can let through: entries 16..31 are fixed patterns, others may pass every cycle (isa.md 3.7)."""
     if mask is None or mask.entry < 16:
         return True, True, True, True
     k = mask.entry - 16

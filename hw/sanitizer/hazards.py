@@ -14,7 +14,7 @@ from hw.sanitizer.rules import LONGEST, RULES, Check, Rule
 from hw.sanitizer.violation import Violation
 
 # (earlier cycle, later cycle) pairs, largest "earlier - later" first: the first overlap asks for the largest distance
-_CYCLES = sorted(((e, l) for e in range(4) for l in range(4)), key=lambda pair: pair[1] - pair[0])
+_CYCLES = sorted(((a, b) for a in range(4) for b in range(4)), key=lambda pair: pair[1] - pair[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ def _compare(rule: Rule, first: Access, second: Access) -> Distance | None:
         return None
     if rule.check is Check.WORDS:
         return Distance(rule.threshold, rule, (common & -common).bit_length() - 1)
-    for e, l in _CYCLES:
-        common = first.cycles[e] & second.cycles[l]
+    for a, b in _CYCLES:
+        common = first.cycles[a] & second.cycles[b]
         if common:
-            steps = -(-(rule.threshold + e - l) // 4)
+            steps = -(-(rule.threshold + a - b) // 4)
             return Distance(steps, rule, (common & -common).bit_length() - 1)
     return None
 
@@ -66,9 +66,9 @@ def hazard(earlier: Footprint, later: Footprint) -> Distance | None:
 def required_distance(earlier: Item | Mv, later: Item | Mv) -> int:
     """Smallest number of steps from `earlier` to `later`: 0 = may share a line, 1 = next line, 2 = one step between ...
 
-    Takes the hazard table and the order of values together.  A reader of a forwarding latch needs exactly 1 (in steps that
-    are no nops); this function returns 1 for it.  For MVs the distance counts up to the step before which the MV line
-    stands (an MV is no step); for an MV as `earlier` the result is 0, its readers need the `wait` instead.
+    Takes the hazard table and the order of values together.  A reader of a forwarding latch needs exactly 1 (in steps
+    that are no nops); this function returns 1 for it.  For MVs the distance counts up to the step before which the MV
+    line stands (an MV is no step); for an MV as `earlier` the result is 0, its readers need the `wait` instead.
     """
     if isinstance(earlier, Mv):
         return 0
@@ -99,8 +99,10 @@ def check(program: Program, *, strict: bool = False) -> list[Violation]:
             key = (id(item), users[index])
             fp = known.get(key)
             if fp is None:
-                whole = strict or isinstance(item, Mv)
-                fp = known[key] = footprint(item) if whole else official_footprint(item, users[index])
+                if strict or isinstance(item, Mv):
+                    fp = known[key] = footprint(item)
+                else:
+                    fp = known[key] = official_footprint(item, users[index])
             prints.append(fp)
         for at, step, earlier in recent:
             _compare_lines(at, step, earlier, position, line, prints, found)

@@ -8,21 +8,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hw.program import Item, MaskRef, Mem, Step, Unit
-from hw.sanitizer.profile import PortKey, Profile, profile
+from hw.sanitizer.profile import UNKNOWN_WIDTH, PortKey, Profile, profile
 from hw.sanitizer.violation import Violation
 
 _L1BM_UNITS = (Unit.L1BM, Unit.L1BM_TURN)
 
 
 class LineState:
-    """The ports and shared fields taken on one line so far."""
+    """The ports and shared fields taken on one line so far.
+
+    strict: a masked T destination of unknown width joins no other masked destination (else it joins any).
+    """
 
     __slots__ = (
-        "flush", "imm", "lm0", "loads", "mask", "mau", "out", "planes", "port_b", "ports", "precision", "stores", "units",
-        "width",
+        "flush", "imm", "lm0", "loads", "mask", "mau", "out", "planes", "port_b", "ports", "precision", "stores",
+        "strict", "units", "width",
     )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, *, strict: bool = False) -> None:
+        self.strict = strict
         self.units = 0
         self.out = 0
         self.ports: dict[Mem, PortKey] = {}
@@ -53,7 +57,7 @@ class LineState:
             return "an immediate shares its field with LM0 accesses"
         if p.mask is not None and self.mask is not None and p.mask != self.mask:
             return "two different masks (entry or word length)"
-        if p.width and self.width and p.width != self.width:
+        if p.width and self.width and self._widths_clash(p.width):
             return "masked destinations of 2LW beside masked destinations of at most one LW"
         if p.flush and self.flush:
             return "two zero flushes"
@@ -69,6 +73,9 @@ class LineState:
         if (p.loads and self.stores) or (p.stores and self.loads):
             return "L1BM->PE from memory beside PE->L1BM"
         return self._l1bm_clash(p)
+
+    def _widths_clash(self, width: int) -> bool:
+        return self.strict if UNKNOWN_WIDTH in (width, self.width) else width != self.width
 
     def _l1bm_clash(self, p: Profile) -> str:
         """Two transfers of the same direction meet also when one of them uses the turnaround register."""
@@ -99,7 +106,7 @@ class LineState:
 
 
 def conflicts(items: Sequence[Item], *, line: int = 0) -> list[Violation]:
-    """Everything that keeps these items from sharing a line, one violation per item that does not fit the ones before it."""
+    """What keeps these items from sharing a line: one violation per item that does not fit the ones before it."""
     found: list[Violation] = []
     state = LineState()
     for item in items:

@@ -1,8 +1,8 @@
 """What an item occupies in the instruction word of its line: the input of the one-line rules (isa.md 5.2, 5.3).
 
-Two facts are not in the decoded fields and come from the item's text: the precision letter of MAU items (`f` and `g` run the
-same matrix write but may not meet) and whether an operand was written as a list of four addresses, which is encoded in
-other fields than `v` and so never shares a port with it.
+Two facts are not in the decoded fields and come from the item's text: the precision letter of MAU items (`f` and `g`
+run the same matrix write but may not meet) and whether an operand was written as a list of four addresses, which is
+encoded in other fields than `v` and so never shares a port with it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ _LIST = re.compile(r"\$l{0,2}([mnrs])t?\[")
 _OUT = {Mem.BAR0: Mem.LM0, Mem.BAR1: Mem.LM1}  # a base address register is written through the port of its memory
 _BAR_KEY = ("base address register",)
 
+_FOLLOWS_SOURCE = ("passa", "bfn", "bfe", "floor", "ftoi")
+UNKNOWN_WIDTH = 3
+"""Width of a masked T destination that depends on what a latch or T holds."""
+
 PortKey = tuple[object, ...]
 
 
@@ -29,8 +33,8 @@ class Profile:
     out: bit set over `Mem` of written ports (base address registers count as their LM).
     ports: memory -> address key; for LM reads and writes alike, for GRF reads only.  Equal keys may share the port.
     own_conflict: why the item cannot stand on any line at all, or "".
-    masks: mask expressions of destinations and zero flush; `width` is 1 or 2 for masked destinations of at most 1 LW or of
-    2 LW, 0 without masked destination.
+    mask: the mask of its destinations and zero flush.  width: 1 or 2 for masked destinations of at most one LW or of
+    two, UNKNOWN_WIDTH where that is not in the item, 0 without masked destination.
     """
 
     unit: Unit
@@ -62,21 +66,25 @@ def _mnemonic(item: Item) -> str:
     return item.text.split(None, 1)[0].split("/", 1)[0] if item.text else ""
 
 
-def _full_width(item: Compute | PeLoad) -> bool:
-    """Does a masked T destination of this item count as 2LW?  Observed on the official assembler (hazards.md 5)."""
-    if isinstance(item, PeLoad):
-        return item.map.lws == 2
+def _t_width(item: Item) -> int:
+    """How wide a masked T destination of this item counts.  Observed on the official assembler (hazards.md 5)."""
+    if not isinstance(item, Compute):
+        return item.map.lws if isinstance(item, PeLoad) else 1
     op = _mnemonic(item)
     if item.unit is Unit.MREAD:
-        return True
+        return 2
     if item.unit is Unit.MAU:
-        return op.startswith("h") and not op.endswith("r")
-    wide_source = bool(item.sources) and item.sources[0].width == 4 and item.sources[0].mem is not Mem.FIXED
-    return wide_source and op.endswith(("passa", "bfn", "bfe"))
+        return 2 if op.startswith("h") and not op.endswith("r") else 1
+    if not item.sources or not op.endswith(_FOLLOWS_SOURCE):
+        return 1
+    source = item.sources[0]
+    if source.mem in PORTED:
+        return 2 if source.width == 4 else 1
+    return 1 if source.mem is Mem.FIXED else UNKNOWN_WIDTH
 
 
 def _port_b(item: Item) -> str:
-    """Operand text on the MAU input that vfma/vmul and mwrite share (isa.md 5.3 rule 5), "" if the item does not use it."""
+    """Operand text on the MAU input that vfma/vmul and mwrite share (isa.md 5.3 rule 5), "" for other items."""
     if not isinstance(item, Compute) or item.unit not in (Unit.MAU, Unit.MWRITE):
         return ""
     words = item.text.split()
@@ -102,7 +110,8 @@ def profile(item: Item) -> Profile:
     lists = _lists(item.text)
     ports: dict[Mem, PortKey] = {}
     conflict = ""
-    for place in (*sources, *(d for d in dests if d.mem in (Mem.LM0, Mem.LM1))):
+    places: list[Source | Dest] = [*sources, *(d for d in dests if d.mem in (Mem.LM0, Mem.LM1))]
+    for place in places:
         if place.mem in PORTED:
             key = _key(place, lists)
             if ports.setdefault(place.mem, key) != key:
@@ -122,11 +131,10 @@ def profile(item: Item) -> Profile:
         if dest.mask is not None:
             masks.add(dest.mask)
             if dest.mem is not Mem.OMR:
-                two = _full_width(item) if dest.mem is Mem.T and not isinstance(item, PeStore) else dest.width == 4
-                own = 2 if two else 1
-                if width not in (0, own):
+                own = _t_width(item) if dest.mem is Mem.T else 2 if dest.width == 4 else 1
+                if UNKNOWN_WIDTH not in (width, own) and width not in (0, own):
                     conflict = "masked destinations of 2LW and of at most one LW in one item"
-                width = own
+                width = own if width in (0, UNKNOWN_WIDTH) else width
     if len(masks) > 1:
         conflict = "different masks in one item"
     is_mau = isinstance(item, Compute) and item.unit in MAU_UNITS

@@ -76,7 +76,8 @@ class Actor(IntEnum):
 class Access:
     """One resource read or written by one item.
 
-    cycles: the touched addresses of each of the four cycles as bit sets; all zero for an access that is certainly masked off.
+    cycles: the touched addresses of each of the four cycles as bit sets; all zero for an access that is certainly
+    masked off.
     unknown: the addresses are computed at run time (T-indirect); `cycles` then covers the whole memory.
     places: bit set of L1Bs (L1BM), of L2Bs q = 2*group+bank (L2BM), of groups (DAR); 1 for PE resources.
     """
@@ -91,7 +92,13 @@ class Access:
 
     @classmethod
     def of(
-        cls, res: Res, write: bool, actor: Actor, cycles: tuple[int, int, int, int], places: int = 1, unknown: bool = False
+        cls,
+        res: Res,
+        write: bool,
+        actor: Actor,
+        cycles: tuple[int, int, int, int],
+        places: int = 1,
+        unknown: bool = False,
     ) -> Access:
         """Build an access and its union over the cycles."""
         return cls(res, write, actor, cycles, places, unknown, cycles[0] | cycles[1] | cycles[2] | cycles[3])
@@ -103,7 +110,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class OffChip:
-    """PDM or DRAM long words of an MV: `start`.. of `length` in each group of the bit set `groups`; `None` length = anywhere."""
+    """PDM or DRAM long words of an MV: `length` from `start` in each group of the bit set; length None = anywhere."""
 
     dram: bool
     write: bool

@@ -1,7 +1,7 @@
 """The hazard table of the chip as data (hazards.md section 2, rows 1-13).
 
-Row 14 calls `l2bmi` after `l2bmi` free; the official assembler asks for D >= 4 when the second one reads an L1B that the first
-one writes, so row 11 covers that pair here.
+Row 14 calls `l2bmi` after `l2bmi` free; the official assembler asks for D >= 4 when the second one reads an L1B that
+the first one writes, so row 11 covers that pair here.
 
 Each rule names the earlier and the later access it is about and how to compare them.  Everything that needs distances
 (checker, packer, messages, documentation) reads this one table.
@@ -80,9 +80,19 @@ RULES: tuple[Rule, ...] = (
         "an MV may read L2BM words one step after L1BM->L2BM wrote them",
     ),
     _l1(11, Actor.INNER, Actor.UP, Check.PORT, 4, "l2bmi keeps the L2BM side of its target L1Bs for three more steps"),
-    _l1(11, Actor.INNER, Actor.INNER, Check.PORT, 4, "l2bmi keeps the L2BM side of its target L1Bs for three more steps"),
+    _l1(
+        11, Actor.INNER, Actor.INNER, Check.PORT, 4, "l2bmi keeps the L2BM side of its target L1Bs for three more steps"
+    ),
     _l1(12, Actor.INNER, Actor.LOAD, Check.DATA, 11, "l2bmi data reach the PE side 11 cycles later"),
-    _l1(13, Actor.INNER, Actor.DOWN, Check.PORT, 2, "l2bmi keeps the write port of its target L1Bs for one more step", True),
+    _l1(
+        13,
+        Actor.INNER,
+        Actor.DOWN,
+        Check.PORT,
+        2,
+        "l2bmi keeps the write port of its target L1Bs for one more step",
+        True,
+    ),
 )
 
 LONGEST = 4

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -31,6 +31,7 @@ class ChipSpec:
 
     def __post_init__(self) -> None:
         index = {quantity.name: quantity for quantity in self.quantities}
+        _check_relations(index)
         text = "\n".join(f"{name}={index[name].value!r}" for name in sorted(index))
         object.__setattr__(self, "_index", index)
         object.__setattr__(self, "digest", hashlib.blake2b(text.encode(), digest_size=16).hexdigest())
@@ -111,10 +112,19 @@ class ChipSpec:
         """Core clock in Hz."""
         return float(self["clock.core"]) * 1e6
 
-    @property
+    @cached_property
     def dram_lw_per_cycle(self) -> Fraction:
         """DRAM bandwidth of one group in long words per core cycle (128 GB/s at 750 MHz: 64/3)."""
-        return self.exact("dram.bandwidth") * 1000 / (self.exact("clock.core") * BYTES_PER_LW)
+        return self._per_cycle("dram.bandwidth") / BYTES_PER_LW
+
+    @cached_property
+    def pcie_bytes_per_cycle(self) -> Fraction:
+        """Bytes that pass the host link in one direction per core cycle (16 GB/s at 750 MHz: 64/3)."""
+        return self._per_cycle("host.pcie_bandwidth")
+
+    def _per_cycle(self, bandwidth: str) -> Fraction:
+        """A number in GB/s as bytes per core cycle."""
+        return self.exact(bandwidth) * 1000 / self.exact("clock.core")
 
     @property
     def mabs(self) -> int:
@@ -136,6 +146,16 @@ class ChipSpec:
     def host_seconds(self, nbytes: int) -> float:
         """Estimated time of a transfer between host and board (bandwidth only)."""
         return nbytes / (float(self["host.pcie_bandwidth"]) * 1e9)
+
+
+def _check_relations(index: Mapping[str, Quantity]) -> None:
+    """Numbers that must fit each other."""
+    interval, length = index.get("dram.refresh_interval"), index.get("dram.refresh_cycles")
+    if interval is not None and length is not None and interval.value <= length.value:
+        raise SpecError(
+            f"{interval.name} = {interval.value}: expected more than {length.name} = {length.value}, "
+            "otherwise DRAM never moves data"
+        )
 
 
 def _walk(prefix: str, tree: Mapping[str, object]) -> Iterator[Quantity]:

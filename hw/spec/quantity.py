@@ -55,6 +55,8 @@ UNITS: dict[str, UnitRule] = {
     "LW": UnitRule(whole=True, least=1),
     "cycle": UnitRule(whole=True, least=0),
     "cycle/step": UnitRule(whole=True, least=1),
+    "LW/turn": UnitRule(whole=True, least=0),
+    "byte": UnitRule(whole=True, least=8),
     "LW/cycle": UnitRule(whole=False, least=0, exclusive=True),
     "FMA/cycle": UnitRule(whole=False, least=0, exclusive=True),
     "GB/s": UnitRule(whole=False, least=0, exclusive=True),

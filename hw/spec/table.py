@@ -61,7 +61,10 @@ def as_dict(spec: ChipSpec) -> dict[str, object]:
 
 def derived(spec: ChipSpec) -> list[tuple[str, str]]:
     """Figures that follow from the numbers: peaks and bandwidths."""
-    figures = [("DRAM per group", f"{float(spec.dram_lw_per_cycle):.2f} LW/cycle")]
+    figures = [
+        ("DRAM per group", f"{float(spec.dram_lw_per_cycle):.2f} LW/cycle"),
+        ("host link, each direction", f"{float(spec.pcie_bytes_per_cycle):.2f} bytes/cycle"),
+    ]
     for mode in ("matrix", "vector"):
         for name in spec.names():
             if name.startswith(f"fma.{mode}."):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hw.events import CAUSES, EventLog, RegionTime
+from hw.events import CAUSES, Counter, EventLog, RegionTime
 from hw.trace.atomic import replacing
-from hw.trace.lanes import Ints, Lane, bandwidth_steps, nanoseconds, split_lanes, with_regions
+from hw.trace.counters import standard_counters
+from hw.trace.lanes import Ints, Lane, nanoseconds, split_lanes, with_regions
 
 _BATCH = 1 << 16
 
@@ -21,12 +22,14 @@ def write_chrome(
     path: str | os.PathLike[str],
     *,
     regions: Sequence[RegionTime] = (),
+    counters: Sequence[Counter] = (),
     metadata: Mapping[str, object] | None = None,
 ) -> int:
     """Write `events` (and `regions` as a layers track) as JSON, gzipped if `path` ends in `.gz`; returns the slices.
 
-    Exact cycles stand in the args of every slice (`cycle`, `cycles`); `ts` and `dur` are whole nanoseconds.  `metadata`
-    goes to `otherData`.  The file appears at once and complete.
+    Exact cycles stand in the args of every slice (`cycle`, `cycles`); `ts` and `dur` are whole nanoseconds.  `counters`
+    come in addition to those that the tracks ask for.  `metadata` goes to `otherData`.  The file appears at once and
+    complete.
     """
     log = with_regions(events, regions)
     lanes = split_lanes(log)
@@ -35,22 +38,11 @@ def write_chrome(
         head = f'{{"displayTimeUnit":"ns","otherData":{json.dumps(other, default=str)},"traceEvents":[\n'
         out.write(head.encode())
         separator = b""
-        for batch in _batched(_records(log, lanes)):
+        for batch in _batches(log, lanes, counters):
             out.write(separator + ",\n".join(batch).encode())
             separator = b",\n"
         out.write(b"\n]}\n")
     return len(log)
-
-
-def _batched(records: Iterator[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for record in records:
-        batch.append(record)
-        if len(batch) >= _BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def microseconds(ns: Ints) -> NDArray[np.float64]:
@@ -60,75 +52,97 @@ def microseconds(ns: Ints) -> NDArray[np.float64]:
     return np.where(low, np.nextafter(us, np.inf), us)
 
 
-def _records(log: EventLog, lanes: Sequence[Lane]) -> Iterator[str]:
-    processes = {name: pid for pid, name in enumerate(dict.fromkeys(lane.track.process for lane in lanes), start=1)}
-    for name, pid in processes.items():
-        yield _metadata("process_name", pid, 0, {"name": name})
+def _batches(log: EventLog, lanes: Sequence[Lane], counters: Sequence[Counter]) -> Iterator[list[str]]:
+    """All records, in lists that are never empty."""
+    tracks = [lane.track.process for lane in lanes] + [counter.process for counter in counters]
+    processes = {name: pid for pid, name in enumerate(dict.fromkeys(tracks), start=1)}
+    head = [_metadata("process_name", pid, 0, {"name": name}) for name, pid in processes.items()]
     names = [json.dumps(name) for name in log.names]
     where: dict[int, str] = {}
     flow_rows = {row for flow in log.flows for row in (flow.source, flow.target)}
     for tid, lane in enumerate(lanes, start=1):
         pid = processes[lane.track.process]
-        yield _metadata("thread_name", pid, tid, {"name": lane.title})
-        yield _metadata("thread_sort_index", pid, tid, {"sort_index": tid})
-        place = f'"pid":{pid},"tid":{tid}'
+        head.append(_metadata("thread_name", pid, tid, {"name": lane.title}))
+        head.append(_metadata("thread_sort_index", pid, tid, {"sort_index": tid}))
+    if head:
+        yield head
+    for tid, lane in enumerate(lanes, start=1):
+        place = f'"pid":{processes[lane.track.process]},"tid":{tid}'
         where.update((row, place) for row in flow_rows.intersection(lane.rows.tolist()))
-        yield from _slices(log, lane, names, place)
-        if lane.track.counter and lane.number == 0:
-            yield from _counter(log, lane, pid)
-    yield from _flows(log, where)
+        for first in range(0, len(lane.rows), _BATCH):
+            yield _slices(log, lane.rows[first : first + _BATCH], names, place)
+    for counter in (*standard_counters(log, lanes), *counters):
+        if len(counter.cycles):
+            yield _counter(counter, processes[counter.process], log.clock_mhz)
+    if log.flows:
+        yield _flows(log, where)
 
 
 def _metadata(kind: str, pid: int, tid: int, args: Mapping[str, object]) -> str:
     return json.dumps({"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": args}, separators=(",", ":"))
 
 
-def _slices(log: EventLog, lane: Lane, names: Sequence[str], place: str) -> Iterator[str]:
-    rows = lane.rows
-    start_ns, end_ns = nanoseconds(log.start[rows], log.clock_mhz), nanoseconds(log.end[rows], log.clock_mhz)
-    columns: Iterable[tuple[int, int, float, float, int, int, int, int, int, int]] = zip(
-        rows.tolist(),
-        log.name[rows].tolist(),
-        microseconds(start_ns).tolist(),
-        microseconds(end_ns - start_ns).tolist(),
-        log.start[rows].tolist(),
-        (log.end[rows] - log.start[rows]).tolist(),
-        log.cause[rows].tolist(),
-        log.line[rows].tolist(),
-        log.nbytes[rows].tolist(),
-        log.count[rows].tolist(),
-        strict=True,
+def _slices(log: EventLog, rows: Ints, names: Sequence[str], place: str) -> list[str]:
+    """One record per row.  Most rows differ only in start and line, so the text around these is made once per kind."""
+    start, end = log.start[rows], log.end[rows]
+    start_ns, end_ns = nanoseconds(start, log.clock_mhz), nanoseconds(end, log.clock_mhz)
+    kinds, kind_of = _distinct(
+        [log.name[rows], log.cause[rows], end_ns - start_ns, end - start, log.nbytes[rows], log.count[rows]]
     )
-    causes = [cause.value for cause in CAUSES]
-    details = log.details
-    for row, name, ts, dur, cycle, cycles, cause, line, nbytes, count in columns:
-        facts = json.dumps(details[row], separators=(",", ":"))[1:-1] if row in details else ""
-        yield (
-            f'{{"ph":"X",{place},"name":{names[name]},"cat":"{causes[cause]}","ts":{ts!r},"dur":{dur!r},"args":'
-            f'{{"cycle":{cycle},"cycles":{cycles},"cause":"{causes[cause]}","line":{line},"bytes":{nbytes},"count":{count}'
-            f"{',' if facts else ''}{facts}}}}}"
+    heads: list[tuple[str, str, str]] = []
+    for name, cause, ns, cycles, nbytes, count in kinds:
+        label = CAUSES[cause].value
+        dur = float(microseconds(np.array([ns], dtype=np.int64))[0])
+        heads.append(
+            (
+                f'{{"ph":"X",{place},"name":{names[name]},"cat":"{label}","ts":',
+                f',"dur":{dur!r},"args":{{"cycles":{cycles},"cause":"{label}","bytes":{nbytes},"count":{count},"cycle":',
+                ',"line":',
+            )
         )
+    columns = zip(
+        kind_of.tolist(), microseconds(start_ns).tolist(), start.tolist(), log.line[rows].tolist(), strict=True
+    )
+    records = []
+    for kind, ts, cycle, line in columns:
+        a, b, c = heads[kind]
+        records.append(f"{a}{ts!r}{b}{cycle}{c}{line}}}}}")
+    for index, row in enumerate(rows.tolist()) if log.details else ():
+        if row in log.details:
+            facts = json.dumps(log.details[row], separators=(",", ":"))[1:-1]
+            records[index] = f"{records[index][:-2]},{facts}}}}}"
+    return records
 
 
-def _counter(log: EventLog, lane: Lane, pid: int) -> Iterator[str]:
-    steps = bandwidth_steps(log, lane)
-    times = microseconds(nanoseconds(np.array([cycle for cycle, _ in steps], dtype=np.int64), log.clock_mhz))
-    for ts, (_, rate) in zip(times.tolist(), steps, strict=True):
-        yield json.dumps(
-            {"ph": "C", "pid": pid, "name": lane.track.counter, "ts": ts, "args": {"GB/s": rate}}, separators=(",", ":")
-        )
+def _distinct(columns: Sequence[Ints]) -> tuple[list[tuple[int, ...]], NDArray[np.intp]]:
+    """The distinct rows of some columns, and for each row the number of its kind."""
+    code = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:  # columns one by one, numbering what was seen so far, so that no product overflows
+        _, place = np.unique(column, return_inverse=True)
+        _, code = np.unique(code * (int(place.max(initial=0)) + 1) + place, return_inverse=True)
+    _, first = np.unique(code, return_index=True)
+    return list(zip(*(column[first].tolist() for column in columns), strict=True)), code
 
 
-def _flows(log: EventLog, where: Mapping[int, str]) -> Iterator[str]:
+def _counter(counter: Counter, pid: int, clock_mhz: float) -> list[str]:
+    name, unit = json.dumps(counter.name), json.dumps(counter.unit)
+    times = microseconds(nanoseconds(counter.cycles, clock_mhz)).tolist()
+    return [
+        f'{{"ph":"C","pid":{pid},"name":{name},"ts":{ts!r},"args":{{{unit}:{value!r}}}}}'
+        for ts, value in zip(times, counter.values.tolist(), strict=True)
+    ]
+
+
+def _flows(log: EventLog, where: Mapping[int, str]) -> list[str]:
     """Two events per arrow: it leaves in the last nanosecond of the source and enters where the target starts."""
-    if not log.flows:
-        return
     sources = np.array([flow.source for flow in log.flows], dtype=np.int64)
     targets = np.array([flow.target for flow in log.flows], dtype=np.int64)
     begin, end = nanoseconds(log.start[sources], log.clock_mhz), nanoseconds(log.end[sources], log.clock_mhz)
     leave = microseconds(np.maximum(begin, end - 1)).tolist()
     enter = microseconds(nanoseconds(log.start[targets], log.clock_mhz)).tolist()
+    records = []
     for number, flow in enumerate(log.flows):
         common = f'"cat":"flow","name":"mv to wait","id":{number + 1}'
-        yield f'{{"ph":"s",{common},{where[flow.source]},"ts":{leave[number]!r}}}'
-        yield f'{{"ph":"f","bp":"e",{common},{where[flow.target]},"ts":{enter[number]!r}}}'
+        records.append(f'{{"ph":"s",{common},{where[flow.source]},"ts":{leave[number]!r}}}')
+        records.append(f'{{"ph":"f","bp":"e",{common},{where[flow.target]},"ts":{enter[number]!r}}}')
+    return records

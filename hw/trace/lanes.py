@@ -1,4 +1,4 @@
-"""From an event log to what viewers draw: lanes of spans that do not overlap, counters, flow ends, nanoseconds."""
+"""From an event log to what viewers draw: lanes of spans that do not overlap, and nanoseconds."""
 
 from __future__ import annotations
 
@@ -77,17 +77,3 @@ def _lanes_of(log: EventLog, rows: Ints) -> list[Ints]:
 def nanoseconds(cycles: Ints, clock_mhz: float) -> Ints:
     """Cycles as whole nanoseconds (viewers keep no finer time); equal cycles give equal nanoseconds."""
     return np.rint(cycles * (1000.0 / clock_mhz)).astype(np.int64)
-
-
-def bandwidth_steps(log: EventLog, lane: Lane) -> list[tuple[int, float]]:
-    """The counter of a track as (cycle, GB/s) steps: the rate of each span, 0 between spans."""
-    steps: list[tuple[int, float]] = []
-    for row in lane.rows.tolist():
-        start, end = int(log.start[row]), int(log.end[row])
-        if end == start:
-            continue
-        if steps and steps[-1][0] == start:
-            steps.pop()
-        rate = float(log.nbytes[row]) * log.clock_mhz / ((end - start) * 1000.0)
-        steps += [(start, rate), (end, 0.0)]
-    return steps

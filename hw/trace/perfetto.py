@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from hw.events import CAUSES, EventLog, RegionTime, Track
+from hw.events import CAUSES, Counter, EventLog, RegionTime
 from hw.trace.atomic import replacing
-from hw.trace.lanes import Ints, Lane, bandwidth_steps, nanoseconds, split_lanes, with_regions
+from hw.trace.counters import standard_counters
+from hw.trace.lanes import Ints, Lane, nanoseconds, split_lanes, with_regions
 from hw.trace.wire import column_int, column_message, columns, field_bytes, field_double, field_fixed64, field_int
 
 _PACKET = 1  # Trace.packet
@@ -32,17 +33,20 @@ def write_perfetto(
     path: str | os.PathLike[str],
     *,
     regions: Sequence[RegionTime] = (),
+    counters: Sequence[Counter] = (),
     metadata: Mapping[str, object] | None = None,
 ) -> int:
     """Write `events` (and `regions` as a layers track) as Perfetto protobuf; returns the number of slices.
 
-    Slices carry their cycles, source line, bytes and merged steps as arguments and their cause as category; `metadata`
-    becomes the arguments of an instant event at time 0.  gzipped if `path` ends in `.gz`.
+    Slices carry their cycles, source line, bytes and merged steps as arguments and their cause as category; `counters`
+    come in addition to those that the tracks ask for; `metadata` becomes the arguments of an instant event at time 0.
+    gzipped if `path` ends in `.gz`.
     """
     log = with_regions(events, regions)
     lanes = split_lanes(log)
     with replacing(path) as out:
-        for chunk in _Writer(log, lanes).chunks({"clock_mhz": log.clock_mhz, **(metadata or {})}):
+        facts = {"clock_mhz": log.clock_mhz, **(metadata or {})}
+        for chunk in _Writer(log, lanes).chunks((*standard_counters(log, lanes), *counters), facts):
             out.write(chunk)
     return len(log)
 
@@ -80,22 +84,22 @@ class _Writer:
         self._special = np.zeros(len(log), dtype=np.bool_)
         self._special[list(special)] = True
 
-    def chunks(self, metadata: Mapping[str, object]) -> Iterator[bytes]:
+    def chunks(self, counters: Sequence[Counter], metadata: Mapping[str, object]) -> Iterator[bytes]:
         """The whole file, piece by piece."""
         interned = _entries(1, [cause.value for cause in CAUSES])
         interned += _entries(2, self._log.names) + _entries(3, _ANNOTATIONS)
         yield _packet(field_bytes(_INTERNED, interned), _NEEDS_STATE | _STATE_CLEARED)
         for lane in self._lanes:
             pieces: list[bytes] = []
-            parent = self._parent(lane.track, pieces)
+            parent = self._parent(lane.track.process, lane.track.group, lane.track.name, pieces)
             uuid = self._new_uuid()
             pieces.append(self._descriptor(uuid, lane.title, parent))
             if lane.track.group == lane.title:  # the other tracks of its group hang below it
                 self._parents[(lane.track.process, lane.track.group)] = uuid
             yield b"".join(pieces)
             yield from self._slices(lane, uuid)
-            if lane.track.counter and lane.number == 0:
-                yield from self._counter(lane, parent)
+        for counter in counters:
+            yield self._counter(counter)
         if self._parents:
             arguments = b"".join(_text_annotation(name, value) for name, value in metadata.items())
             process = min(self._parents.values())
@@ -111,20 +115,20 @@ class _Writer:
             body += field_int(5, parent) + field_int(12, uuid)  # rank among siblings: order of creation
         return _packet(field_bytes(_DESCRIPTOR, body))
 
-    def _parent(self, track: Track, pieces: list[bytes]) -> int:
+    def _parent(self, process: str, group: str, name: str, pieces: list[bytes]) -> int:
         """Uuid of the heading of a track, described on first use."""
-        process = self._parents.get((track.process,))
-        if process is None:
-            process = self._parents[(track.process,)] = self._new_uuid()
+        top = self._parents.get((process,))
+        if top is None:
+            top = self._parents[(process,)] = self._new_uuid()
             number = sum(len(key) == 1 for key in self._parents)
-            described = field_bytes(3, field_int(1, number) + field_bytes(6, track.process))
-            pieces.append(self._descriptor(process, track.process, None, described))
-        if not track.group or track.group == track.name:
-            return process
-        key = (track.process, track.group)
+            described = field_bytes(3, field_int(1, number) + field_bytes(6, process))
+            pieces.append(self._descriptor(top, process, None, described))
+        if not group or group == name:
+            return top
+        key = (process, group)
         if key not in self._parents:
             self._parents[key] = self._new_uuid()
-            pieces.append(self._descriptor(self._parents[key], track.group, process))
+            pieces.append(self._descriptor(self._parents[key], group, top))
         return self._parents[key]
 
     def _event(self, ns: int, kind: int, uuid: int, extra: bytes = b"") -> bytes:
@@ -181,12 +185,12 @@ class _Writer:
         begin_ns, end_ns = nanoseconds(np.array([start, end], dtype=np.int64), log.clock_mhz).tolist()
         return self._event(begin_ns, _BEGIN, uuid, extra) + self._event(end_ns, _END, uuid)
 
-    def _counter(self, lane: Lane, parent: int) -> Iterator[bytes]:
+    def _counter(self, counter: Counter) -> bytes:
+        pieces: list[bytes] = []
+        parent = self._parent(counter.process, counter.group, counter.name, pieces)
         uuid = self._new_uuid()
-        described = field_bytes(8, field_bytes(6, "GB/s"))
-        pieces = [self._descriptor(uuid, lane.track.counter, parent, described)]
-        steps = bandwidth_steps(self._log, lane)
-        times = nanoseconds(np.array([cycle for cycle, _ in steps], dtype=np.int64), self._log.clock_mhz)
-        for ns, (_, rate) in zip(times.tolist(), steps, strict=True):
-            pieces.append(self._event(ns, _COUNTER, uuid, field_double(_EVENT_DOUBLE, rate)))
-        yield b"".join(pieces)
+        pieces.append(self._descriptor(uuid, counter.name, parent, field_bytes(8, field_bytes(6, counter.unit))))
+        times = nanoseconds(counter.cycles, self._log.clock_mhz).tolist()
+        for ns, value in zip(times, counter.values.tolist(), strict=True):
+            pieces.append(self._event(ns, _COUNTER, uuid, field_double(_EVENT_DOUBLE, value)))
+        return b"".join(pieces)

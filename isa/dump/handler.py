@@ -14,6 +14,7 @@ from hw.state.board import Board
 from hw.state.memory import Memory
 from isa.dump.errors import DumpError
 from isa.dump.location import MATRICES, Location, place_name
+from isa.dump.matrix_rows import row_step
 from isa.dump.rows import matrix_body, number_body, untyped, wide_body
 from isa.dump.statement import Get, Set, parse_debug
 
@@ -44,9 +45,7 @@ class PdmDump(Enum):
     REAL = "real"
 
 
-def debug_handler(
-    out: list[str] | TextIO, *, pdm: PdmDump = PdmDump.OFFICIAL
-) -> Callable[[Debug, Board], None]:
+def debug_handler(out: list[str] | TextIO, *, pdm: PdmDump = PdmDump.OFFICIAL) -> Callable[[Debug, Board], None]:
     """A handler for `hw.engine`: dump lines go to `out` (appended without newline to a list, written to a stream).
 
     The callable raises isa.errors.AsmError for a malformed statement and DumpError for one that cannot be carried out.
@@ -80,7 +79,7 @@ def dump_lines(get: Get, board: Board, pdm: PdmDump = PdmDump.OFFICIAL) -> Itera
 
 
 def _cells(board: Board, memory: Memory, place: tuple[int, ...]) -> NDArray[np.generic]:
-    """The writable cells of one instance: long words by address; T [cycle][LW]; masks [entry][cycle]; matrix [row][PE]."""
+    """Writable cells of one instance: long words by address, T [cycle][LW], masks [entry][cycle], matrix [row][PE]."""
     if memory is Memory.DRAM:
         return board.dram[place[0]]
     return board.view(memory)[place]
@@ -102,7 +101,8 @@ def _rows(get: Get, cells: NDArray[np.generic]) -> Iterator[tuple[int, str]]:
     for row in range(get.count):
         if location.memory in MATRICES:
             at = location.address + row
-            yield at, matrix_body([int(x) for x in cells[at]] if at < len(cells) else [0] * 4, get.format)
+            physical = at * row_step(get.format[-1])
+            yield at, matrix_body([int(x) for x in cells[physical]] if physical < len(cells) else [0] * 4, get.format)
         elif location.memory is Memory.T:
             pair = [int(x) for x in cells[row]] if row < len(cells) else [0, 0]
             yield row, _body(pair[0], pair[1], location, get.format)

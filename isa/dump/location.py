@@ -37,12 +37,13 @@ _T_NAMES = ("t", "lt", "llt")  # T has no address
 _TEXT = re.compile(
     rf"\$(?:({'|'.join(_T_NAMES)})|({'|'.join(n for n in _NAMES if n not in _T_NAMES)})(\d+))((?:[ncbmp]\d+)*)"
 )
+_C_AND_B = re.compile(r"[cb]\d+")
 _LEVEL = re.compile(r"([ncbmp])(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A parsed place.  `lws` is 0 for word, 1 for LW and 2 for 2LW access; `indices` has one entry (or None) per level."""
+    """A parsed place.  `lws` is 0 for word, 1 for LW, 2 for 2LW access; `indices` has an entry or None per level."""
 
     text: str
     memory: Memory
@@ -87,6 +88,12 @@ def parse_location(text: str) -> Location:
             raise AsmError("debug/location", f"`{text}`: levels come once each", expected="the order n c b m p")
         last = at
         if int(number) >= _REFUSED_FROM[at]:
-            raise AsmError("debug/index", f"`{text}`: no {level}{number}", expected=f"{level}0..{level}{COUNTS[at] - 1}")
+            raise AsmError(
+                "debug/index", f"`{text}`: no {level}{number}", expected=f"{level}0..{level}{COUNTS[at] - 1}"
+            )
         indices[at] = int(number)
+    if indices[0] is None and memory is not Memory.T:
+        # without a group the official tools drop c and b, from the echoed text too
+        indices[1] = indices[2] = None
+        text = text[: match.start(4)] + _C_AND_B.sub("", levels)
     return Location(text, memory, lws, int(match[3] or 0), tuple(indices[: len(memory.levels)]))

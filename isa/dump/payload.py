@@ -1,4 +1,4 @@
-"""Payloads of `d set` (isa.md 14.3): raw hex digits, or units with letters l (LW), s (two words), h (four half words)."""
+"""Payloads of `d set` (isa.md 14.3): raw hex digits, or units: l (LW), s (two words), h (four half words)."""
 
 from __future__ import annotations
 

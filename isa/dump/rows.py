@@ -28,9 +28,7 @@ def _block_exponent(raw: list[int], form: Format) -> int:
     if form is HALF and len(exponents) > 1:
         exponents.discard(0)
     if len(exponents) > 1:
-        raise DumpError(
-            f"{form.name} in a PackedWord contain different exponent. Maybe it is not block float."
-        )
+        raise DumpError(f"{form.name} in a PackedWord contain different exponent. Maybe it is not block float.")
     return max(exponents)
 
 

@@ -48,17 +48,23 @@ def parse_debug(text: str) -> Get | Set:
         return _set(arguments)
     if not verb.startswith("get"):
         raise AsmError(
-            "debug/statement", f"unknown debug statement `{verb}`", nearest=nearest(verb, ["set", *map("get".__add__, FORMATS)])
+            "debug/statement",
+            f"unknown debug statement `{verb}`",
+            nearest=nearest(verb, ["set", *map("get".__add__, FORMATS)]),
         )
     if verb[3:] not in FORMATS:
         raise AsmError(
-            "debug/format", f"unknown dump format `{verb[3:]}`", expected="get, getd, getf, geth, getbd, getbf, getbg, getbh"
+            "debug/format",
+            f"unknown dump format `{verb[3:]}`",
+            expected="get, getd, getf, geth, getbd, getbf, getbg, getbh",
         )
     if len(arguments) < 2:
         raise AsmError("debug/count", f"`d {verb}` needs a place and a number of rows", expected=f"d {verb} $lm0m0p0 1")
     location = parse_location(arguments[0])
     if location.memory in MATRICES and not verb[3:]:
-        raise AsmError("debug/format", f"`{location.text}`: matrix rows need a format", nearest=f"d getd {location.text}")
+        raise AsmError(
+            "debug/format", f"`{location.text}`: matrix rows need a format", nearest=f"d getd {location.text}"
+        )
     # what follows the count is echoed and has no meaning, as in the official tools
     return Get(verb[3:], location, _count(arguments[1]), " ".join(["d", verb, location.text, *arguments[1:]]))
 

@@ -1,7 +1,7 @@
 """List scheduler: straight-line code in, VLIW lines out (`pack`), and back to text (`vsm_text`).
 
-`nodes` groups the input into units that move as a whole, `graph` finds what must come before what, `schedule` fills lines
-greedily by critical path, `emit` writes the result as program lines.
+`nodes` groups the input into units that move as a whole, `graph` finds what must come before what, `schedule` fills
+lines greedily by critical path, `emit` writes the result as program lines.
 """
 
 from isa.pack.emit import vsm_text

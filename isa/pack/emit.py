@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hw.program import Debug, Line, Step
+from hw.program import Debug, Item, Line, Step
+from isa.disassemble import item_text, masked
+from isa.item import parse
 from isa.pack.schedule import OutLine, Schedule
+
+
+def _text(item: Item) -> str:
+    """The item's own text; canonical text with the masks written out where they came from a mask line."""
+    parsed = parse(item.text)
+    explicit = masked(parsed, item)
+    return item.text if explicit is parsed else item_text(explicit)
 
 
 def _step(line: OutLine, number: int) -> Step:
     items = tuple(item for _, item in sorted(line.items, key=lambda pair: (pair[0], pair[1].unit)))
-    parts = [item.text for item in items] or ["nop"]
+    parts = [_text(item) for item in items] or ["nop"]
     if line.hold:
         parts.append("noforward")
     if line.wait is not None:

@@ -106,8 +106,8 @@ class _Memory:
             for r in readers:
                 if r.places & ref.places and r is not ref:
                     before.setdefault(r, 0)
-            # Who is overwritten everywhere needs no further order: this write carries it on.  An MV takes no step and so
-            # adds no distance: the hazard between the write before it and a reader after it stays.
+            # Who is overwritten everywhere needs no further order: this write carries it on.  An MV takes no step and
+            # so adds no distance: the hazard between the write before it and a reader after it stays.
             takes_time = ref.node.kind is Kind.CHAIN
             self.cells[key] = (
                 [w for w in writers if w.places & ~ref.places or not (takes_time or w.node.kind is Kind.MV)] + [ref],
@@ -247,14 +247,14 @@ class Graph:
         """Enter a wait; True if no MV here raises its tag (a host transfer): then everything later stays behind it."""
         for ref in self._unguarded:
             ref.waits.append(node)
-        ref = self._open.pop(node.tag) if node.tag in self._open else None
+        raised = self._open.pop(node.tag) if node.tag in self._open else None
         self._last_wait[node.tag] = node
-        if ref is None:
+        if raised is None:
             if self._mvs:
                 self._edge(self._mvs[-1].node, node, 0)
             return True
-        ref.waits.append(node)
-        self._edge(ref.node, node, 0)
+        raised.waits.append(node)
+        self._edge(raised.node, node, 0)
         return False
 
 

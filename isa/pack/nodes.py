@@ -1,7 +1,7 @@
 """Input lines as schedulable nodes.
 
-A node is one MV, one `wait`, one debug line, or a *chain*: steps that must follow each other without other work of their
-own between, because each reads a forwarding latch of the one before (isa.md 3.11).  Most chains have one step.
+A node is one MV, one `wait`, one debug line, or a *chain*: steps that must follow each other without other work of
+their own between, because each reads a forwarding latch of the one before (isa.md 3.11).  Most chains have one step.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from hw.program import Debug, Item, Line, Mv, MvNop, Step
+from hw.program import Debug, Item, Line, Mv, MvNop
 from hw.sanitizer.footprint import footprint, without_latches
 from hw.sanitizer.hazards import hazard
 from hw.sanitizer.order import value_distance
 from hw.sanitizer.profile import Profile, profile
 from hw.sanitizer.resources import Footprint, Res
 from isa.pack.errors import PackError
-
 
 _MV_SIDE = frozenset({Res.L2BM, Res.DAR, Res.DARBUF})  # what chains share with MVs
 

@@ -1,8 +1,8 @@
 """Greedy list scheduling: fill line after line with the ready nodes of the longest remaining path.
 
 A wait stalls the whole machine, so it is placed as late as is useful: when nothing else is left to do, or once the
-transfer it waits for is expected to be over.  The expectation knows that transfers between the same two memories follow each
-other, and that a stall lets them catch up with the lines.
+transfer it waits for is expected to be over.  The expectation knows that transfers between the same two memories follow
+each other, and that a stall lets them catch up with the lines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class OutLine:
     earlier, later: port rule -> places, the roles in which the line's items take part in port hazards.
     """
 
-    state: LineState = field(default_factory=LineState)
+    state: LineState = field(default_factory=lambda: LineState(strict=True))
     items: list[tuple[int, Item]] = field(default_factory=list)
     wait: int | None = None
     wait_node: int | None = None

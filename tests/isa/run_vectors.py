@@ -1,7 +1,8 @@
 """Compare the simulator with a folder of recorded vectors: ``python -m tests.isa.run_vectors FOLDER [FAMILY ...]``.
 
 `<family>.jsonl.xz` holds records {id, mode, vsm, dump}: programs and their exact dump lines.  `refusals.jsonl` holds
-{id, kind, mode, vsm, verdict}: programs the assembler must take or refuse.  Prints a line per family and the first differences.
+{id, kind, mode, vsm, verdict}: programs the assembler must take or refuse.  Prints a line per family and the first
+differences.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def run_program(text: str, mode: str, board: Board) -> list[str]:
 def check_family(path: Path, board: Board, shown: int) -> tuple[int, int, int]:
     """(programs, programs with equal dumps, equal lines) of one family; prints the first differences."""
     programs = equal = lines = 0
-    for row in lzma.open(path, "rt"):
+    for row in lzma.decompress(path.read_bytes()).decode().splitlines():
         record = json.loads(row)
         programs += 1
         try:
@@ -87,7 +88,9 @@ def main() -> None:
             continue
         start = time.perf_counter()
         programs, equal, lines = check_family(path, board, options.show)
-        print(f"{family:14} {equal:4} of {programs:4} programs, {lines} lines equal, {time.perf_counter() - start:.1f} s")
+        print(
+            f"{family:14} {equal:4} of {programs:4} programs, {lines} lines equal, {time.perf_counter() - start:.1f} s"
+        )
     refusals = options.folder / "refusals.jsonl"
     if refusals.exists() and (not options.families or "refusals" in options.families):
         for (kind, verdict), count in sorted(check_refusals(refusals, options.show).items()):

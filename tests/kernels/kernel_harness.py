@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ def run(kernel: Kernel, tile: Tile, out_words: int = TILE) -> Outcome:
     mat = tile.mat.copy()
     par = np.zeros(PAR_WORDS, np.int64)
     par[: len(tile.par)] = tile.par
-    arrays = [np.ascontiguousarray(a) for a in (tile.s0, tile.s1, tile.s2)] + [out, flags, mat, par]
+    arrays: list[NDArray[Any]] = [np.ascontiguousarray(a) for a in (tile.s0, tile.s1, tile.s2)] + [out, flags, mat, par]
     _C_FUNCTION(kernel.address)(*[a.ctypes.data for a in arrays])
     return Outcome(out, flags, mat, par)
 
@@ -93,7 +94,9 @@ def check_reduce(kernel: Kernel, inputs: Words, *, narrow: bool = False) -> None
     n, count = inputs.shape[0], inputs.shape[-1]
     fast = run(kernel, Tile(inputs.reshape(-1), par=(n, count)), out_words=count).out
     for j in range(count):
-        column = [tuple(int(v) for v in row[:, j]) for row in inputs] if narrow else [int(row[j]) for row in inputs]
+        column: list[Any] = (
+            [tuple(int(v) for v in row[:, j]) for row in inputs] if narrow else [int(row[j]) for row in inputs]
+        )
         slow = kernel.reference(column, ())
         shown = [[f"{v:X}" for v in pair] for pair in column] if narrow else [f"{v:X}" for v in column]
         assert int(fast[j]) == slow, f"{kernel.name} {shown}: {int(fast[j]):016X}, expected {slow:016X}"

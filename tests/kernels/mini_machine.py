@@ -198,7 +198,9 @@ class MiniMachine:
         roles = {"vfma": (wide, wide, addend), "vmul": (wide, wide), "vadd": (wide, addend), "vpassa": (wide,)}[op]
         sources = [self.read(o, role) for o, role in zip(operands, roles, strict=False)]
         sources += [np.zeros(512, np.uint64)] * (3 - len(sources))
-        self._finish(MAU_VECTOR[op, prec, narrow, half], Tile(*sources), operands[len(roles) :], "mauf")
+        self._finish(
+            MAU_VECTOR[op, prec, narrow, half], Tile(sources[0], sources[1], sources[2]), operands[len(roles) :], "mauf"
+        )
 
     def _move(self, prec: str, direction: str, operands: list[str]) -> None:
         register = operands[1] if direction == "write" else operands[0]

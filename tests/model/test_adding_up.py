@@ -9,43 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.events import CAUSES, Cause
+from hw.events import BOUND_OF, CAUSES, Cause
 from hw.model import Timing, lower, simulate, simulate_stream
-from hw.program import Line, Mv, Program, Region
+from hw.model.report import lower_bounds, problems, time_report
+from hw.program import Line, Program, Region
 from hw.spec import ChipSpec, default_spec
-from tests.model.programs import ALU, L1_ITEMS, MAU, SINGLE_MVS, TRANSFER_ITEMS, d_l, nop, p_l, program, step
+from tests.model.programs import ALU, MAU, SINGLE_MVS, d_l, nop, p_l, program, step
+from tests.model.random_programs import ENGINE_SPECS, HOST_SPECS, PLAIN_SPECS, programs
 
-TRANSFERS = [step(item) for item in TRANSFER_ITEMS]
-STEPS = [step(ALU), step(MAU, ALU), nop(), step(), step(MAU, L1_ITEMS["l1bm.rate.l1bmd"]), *TRANSFERS]
-MVS = [line for line, *_ in SINGLE_MVS.values()]
-
-
-@st.composite
-def programs(draw: st.DrawFn) -> Program:
-    """Legal programs: tags are waited for after they were raised, each once."""
-    lines: list[Line] = []
-    open_tags: list[int] = []
-    for _ in range(draw(st.integers(0, 30))):
-        kind = draw(st.sampled_from(["step", "step", "mv", "wait"]))
-        if kind == "mv":
-            line = draw(st.sampled_from(MVS))
-            tag = draw(st.sampled_from([t for t in range(8) if t not in open_tags]))
-            size = 64 * draw(st.integers(0, 40))
-            lines.append(Mv(line.form, size, line.src, line.dst, tag=tag, prio=draw(st.integers(0, 3))))
-            if tag:
-                open_tags.append(tag)
-        elif kind == "wait" and open_tags:
-            tag = open_tags.pop(draw(st.integers(0, len(open_tags) - 1)))
-            lines.append(draw(st.sampled_from([nop(wait=tag), step(ALU, wait=tag)])))
-        else:
-            lines += [draw(st.sampled_from(STEPS))] * draw(st.integers(1, 4))
-    starts = sorted(draw(st.lists(st.integers(0, len(lines)), max_size=4)))
-    return program(*lines, regions=tuple(Region(start, f"layer {n}") for n, start in enumerate(starts)))
-
-
-SPECS = st.sampled_from(
-    [default_spec(), ChipSpec.load({"mv.pipelined_latency": 1, "l2bm.rate.l2bmd_up": 24, "mv.notice_latency": 3})]
-)
+ALL_SPECS = {**ENGINE_SPECS, **HOST_SPECS}
+SPECS = st.sampled_from(list(ALL_SPECS))
 
 
 def assert_adds_up(timing: Timing, spec: ChipSpec) -> None:
@@ -62,10 +35,16 @@ def assert_adds_up(timing: Timing, spec: ChipSpec) -> None:
     if timing.regions:
         assert (timing.regions[0].start, timing.regions[-1].end) == (0, timing.cycles)
     total: Counter[str] = Counter()
+    busy_in, moved_in = Counter[str](), Counter[str]()
     for region in timing.regions:
         assert sum(region.by_cause.values()) == region.cycles
+        assert all(busy <= region.cycles for busy in region.by_unit.values())
         total.update(region.by_cause)
-    assert total == Counter({cause: n for cause, n in timing.by_cause.items() if n})
+        busy_in.update(region.by_unit)
+        moved_in.update(region.nbytes)
+    for summed, whole in ((total, timing.by_cause), (busy_in, timing.by_unit), (moved_in, timing.bytes_by_link)):
+        assert summed == Counter({name: n for name, n in whole.items() if n})
+    assert problems(time_report(timing, spec)) == []
     # No unit or port is busier than the time that passed, and the log agrees with the totals.
     busy = log.busy()
     for unit, cycles in timing.by_unit.items():
@@ -75,18 +54,23 @@ def assert_adds_up(timing: Timing, spec: ChipSpec) -> None:
             rows = np.flatnonzero(log.track == index)
             rows = rows[np.lexsort((log.end[rows], log.start[rows]))]
             assert (log.start[rows][1:] >= log.end[rows][:-1]).all(), track.name
+    assert timing.lower_bound == max(lower_bounds(timing.by_cause, timing.by_unit).values(), default=0)
     assert timing.lower_bound <= timing.cycles
-    # Phases of an MV are gapless.
+    # Phases of an MV are gapless, and it moves data for as long as it must.
     for transfer in timing.transfers:
         ends = [transfer.issue, *(end for _, _, end in transfer.phases)]
         assert [start for _, start, _ in transfer.phases] == ends[:-1]
-        assert ends[-1] == transfer.end == transfer.data + transfer.plan.data
+        assert ends[-1] == transfer.end
+        assert transfer.spent(Cause.WAIT_DRAM) + transfer.spent(Cause.WAIT_DATA) == transfer.plan.data
+        if spec in PLAIN_SPECS.values():
+            assert transfer.end == transfer.data + transfer.plan.data
     assert (log.end >= log.start).all()
 
 
 @settings(max_examples=60, deadline=None)
 @given(programs(), SPECS)
-def test_random_programs_add_up(text: Program, spec: ChipSpec) -> None:
+def test_random_programs_add_up(text: Program, chip: str) -> None:
+    spec = ALL_SPECS[chip]
     merged = simulate_stream(lower(text), spec)
     assert_adds_up(merged, spec)
     detailed = simulate_stream(lower(text), spec, detail=True)
@@ -97,7 +81,8 @@ def test_random_programs_add_up(text: Program, spec: ChipSpec) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(programs(), SPECS)
-def test_runs_of_steps_as_one_event_change_nothing(text: Program, spec: ChipSpec) -> None:
+def test_runs_of_steps_as_one_event_change_nothing(text: Program, chip: str) -> None:
+    spec = ALL_SPECS[chip]
     merged, stepped = (simulate_stream(lower(text, merge=merge), spec) for merge in (True, False))
     assert merged.cycles == stepped.cycles
     assert merged.by_cause == stepped.by_cause
@@ -105,10 +90,11 @@ def test_runs_of_steps_as_one_event_change_nothing(text: Program, spec: ChipSpec
     assert [(r.name, r.start, r.end) for r in merged.regions] == [(r.name, r.start, r.end) for r in stepped.regions]
 
 
-@settings(max_examples=30, deadline=None)
-@given(programs())
-def test_logged_bytes_are_the_bytes_that_the_program_moves(text: Program) -> None:
-    timing = simulate_stream(lower(text), default_spec())
+@settings(max_examples=40, deadline=None)
+@given(programs(), SPECS)
+def test_logged_bytes_are_the_bytes_that_the_program_moves(text: Program, chip: str) -> None:
+    spec = ALL_SPECS[chip]
+    timing = simulate_stream(lower(text), spec)
     log = timing.events
     logged: Counter[str] = Counter()
     for track, nbytes in zip(log.track.tolist(), log.nbytes.tolist(), strict=True):
@@ -152,6 +138,10 @@ def test_bytes_of_each_form(name: str) -> None:
     for kind, (long_words, ports) in zip(("DRAM", "PDM", "L2BM g"), MOVED[name], strict=True):
         found = [nbytes for link, nbytes in moved.items() if link.startswith(kind) and nbytes]
         assert found == [8 * long_words] * ports
+
+
+def test_every_cause_has_a_bound() -> None:
+    assert set(BOUND_OF) == set(CAUSES) - {Cause.NONE}
 
 
 def test_regions_start_with_the_issue_of_their_first_line() -> None:

@@ -17,7 +17,7 @@ _LETTERS = "mnrs"
 
 
 class Writer:
-    """Writes one program; `lines` are its statements.  `masks`, `indirect`, `transfers`, `lists` switch on the harder features."""
+    """Writes one program into `lines`.  `masks`, `indirect`, `transfers`, `lists` switch on the harder features."""
 
     def __init__(self, rnd: Random, *, masks: bool = True, indirect: bool = True, transfers: bool = True,
                  lists: bool = True) -> None:  # fmt: skip
@@ -204,13 +204,17 @@ class Writer:
         lc, dram, pdm = 256 * rnd.randrange(4), 1024 * rnd.randrange(3), 1024 * rnd.randrange(3)
         size = rnd.choice((64, 256))
         suffix = f"/n{size}i{tag:02x}"
-        self.lines.append(
-            rnd.choice(
-                (f"mvp{suffix} $lc{lc}@.{rnd.randrange(2)} $d{dram}", f"mvp{suffix} $d{dram} $lc{lc}@.{rnd.randrange(2)}",
-                 f"mvd/n64i{tag:02x} $lc{lc} $p{pdm}@0", f"mvd/n64i{tag:02x} $p{pdm}@0 $lc{lc}", f"mvb{suffix} $p{pdm}@0 $lc{lc}",
-                 f"mvp{suffix} $lc{lc}@1.1 $d{dram}@1", f"mvrliadd{suffix} $lc{lc} $d{dram}", f"mvp{suffix} $p{pdm}@0 $d{dram}@0")
-            )
-        )  # fmt: skip
+        forms = (
+            f"mvp{suffix} $lc{lc}@.{rnd.randrange(2)} $d{dram}",
+            f"mvp{suffix} $d{dram} $lc{lc}@.{rnd.randrange(2)}",
+            f"mvp{suffix} $lc{lc}@1.1 $d{dram}@1",
+            f"mvp{suffix} $p{pdm}@0 $d{dram}@0",
+            f"mvb{suffix} $p{pdm}@0 $lc{lc}",
+            f"mvd/n64i{tag:02x} $lc{lc} $p{pdm}@0",
+            f"mvd/n64i{tag:02x} $p{pdm}@0 $lc{lc}",
+            f"mvrliadd{suffix} $lc{lc} $d{dram}",
+        )
+        self.lines.append(rnd.choice(forms))
         self.tags.append(tag)
 
 

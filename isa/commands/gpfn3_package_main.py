@@ -1,0 +1,87 @@
+"""`gpfn3_package_main [options]`: run a stream on the simulated board and print its dumps (isa.md 15.3).
+
+Dump lines go to standard error or to the file of `-d`; standard output stays empty.  A program that cannot go on ends
+with status 134 and a message that names the stream line.  A wait that can never end stops the rest silently, as on
+the official emulator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from hw.engine import execute
+from hw.engine.errors import EngineError
+from hw.state.board import Board
+from isa.commands.common import ABORTED, OK, USAGE_ERROR, Parser, output, read_text
+from isa.commands.stream import StreamError, load_stream, stream_handler
+from isa.dump import DumpError, PdmDump, debug_handler
+from isa.errors import IsaError
+
+_OFFCHIP = ("unique", "zero", "uninitialized")
+_UNSUPPORTED = ("c", "o", "x", "load_memory_file", "save_memory_file")
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="gpfn3_package_main", description="Run an assembled stream.", allow_abbrev=False)
+    parser.add_argument("-i", metavar="FILE", help="stream; standard input without it")
+    parser.add_argument("-d", metavar="FILE", help="write dump lines there instead of standard error")
+    parser.add_argument("-o", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("-c", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("-x", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("--offchip-memory-init", default="unique", metavar="(unique|zero|uninitialized)")
+    parser.add_argument("--dirty", action="store_true", help="fill the on-chip memories with junk first")
+    parser.add_argument(
+        "--real-pdm", action="store_true", help="`d get $p..` shows the PDM (the official tool shows DRAM)"
+    )
+    parser.add_argument("--load-memory-file", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("--save-memory-file", metavar="FILE", help=argparse.SUPPRESS)
+    for option in ("--split-dma-output", "--usemmap", "--use-mmap", "--ignore-expect"):
+        parser.add_argument(option, action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def _report(error: Exception, file: str | None, lines: list[str]) -> None:
+    number = getattr(error, "line", 0)
+    message = error.message if isinstance(error, (DumpError, StreamError)) else str(error)
+    print(f"[runtime error] : {message}\n", file=sys.stderr)
+    print(f"file    : {file or '<standard input>'}\nline no : {number}", file=sys.stderr)
+    if 0 < number <= len(lines):
+        print(f"line    : {lines[number - 1]}", file=sys.stderr)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status (0, 1 for a bad command line or file, 134 for a stopped program)."""
+    options = _parser().parse_args(argv)
+    for name in _UNSUPPORTED:
+        if getattr(options, name) is not None:
+            shown = f"-{name}" if len(name) == 1 else "--" + name.replace("_", "-")
+            print(f"{shown}: not supported by this emulator", file=sys.stderr)
+            return USAGE_ERROR
+    if options.offchip_memory_init not in _OFFCHIP:
+        print(f"Invalid offchip-memory-init: {options.offchip_memory_init}", file=sys.stderr)
+        return USAGE_ERROR
+    try:
+        lines = read_text(options.i).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"can't open input file : {options.i} ({error})", file=sys.stderr)
+        return USAGE_ERROR
+    board = Board(offchip=options.offchip_memory_init)
+    if options.dirty:
+        board.dirty()
+    failure: Exception | None = None
+    pdm = PdmDump.REAL if options.real_pdm else PdmDump.OFFICIAL
+    with output(options.d, sys.stderr) as stream:
+        try:
+            execute(load_stream(lines), board, on_debug=stream_handler(debug_handler(stream, pdm=pdm)), strict=False)
+        except (IsaError, EngineError) as error:
+            failure = error  # what was dumped until here stays
+    if failure is not None:
+        _report(failure, options.i, lines)
+        return ABORTED
+    return OK
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

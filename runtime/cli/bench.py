@@ -1,0 +1,95 @@
+"""`mncore2 bench`: how fast this simulator is on this machine."""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from runtime.cli.arguments import Json
+from runtime.cli.output import print_json, print_table, progress
+
+_TRACE_COPIES = 40  # a trace of this many calls in a row is long enough to measure writing
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Something to time: `work` units are done by one call of `run`."""
+
+    name: str
+    work: int
+    unit: str
+    run: Callable[[], object]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the verb."""
+    app.command("bench")(bench)
+
+
+def bench(
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Calls of each measurement; the median counts.")] = 5,
+    json: Json = False,
+) -> None:
+    """Measure the engine on the built-in program eval_step: medians."""
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="mncore2-bench-") as folder, progress("bench") as bar:
+        measures = list(_measures(Path(folder)))
+        for measure in bar.track(measures, description="bench"):
+            seconds = _median(measure.run, repeat)
+            rate = measure.work / seconds
+            rows.append({"what": measure.name, "seconds": seconds, "rate": rate, "unit": f"{measure.unit}/s"})
+    if json:
+        machine = {"machine": platform.machine(), "python": platform.python_version(), "repeat": repeat}
+        print_json({**machine, "measurements": rows})
+    else:
+        table = [(row["what"], row["seconds"] * 1e3, f"{row['rate']:,.0f} {row['unit']}") for row in rows]
+        print_table(f"eval_step, median of {repeat}", ("what", "ms", "rate"), table)
+
+
+def _measures(folder: Path) -> Iterator[Measure]:
+    from hw.engine import lower as lower_values
+    from hw.events import EventLogBuilder
+    from hw.model import lower as lower_time
+    from hw.model import simulate_stream
+    from hw.program import Step
+    from hw.spec import default_spec
+    from hw.state import Board
+    from hw.trace import write_chrome, write_perfetto
+    from isa.assemble import assemble
+    from runtime.studies.eval_step import eval_step_program
+
+    program, spec = eval_step_program(), default_spec()
+    lines, steps = len(program.lines), sum(isinstance(line, Step) for line in program.lines)
+    yield Measure("assemble, hazards checked", lines, "lines", lambda: assemble(program.source))
+    yield Measure("lower for the value pass", lines, "lines", lambda: lower_values(program))
+    lowered, board = lower_values(program), Board(spec)
+    lowered.run(board)  # compiles or loads kernels
+    yield Measure("value pass, whole board", steps, "steps", lambda: lowered.run(board))
+    stream = lower_time(program)
+    cycles = simulate_stream(stream, spec).cycles
+    yield Measure("lower for the time model", lines, "lines", lambda: lower_time(program))
+    yield Measure("time model", cycles, "cycles", lambda: simulate_stream(stream, spec))
+    events = EventLogBuilder(float(spec["clock.core"]))
+    detailed = simulate_stream(stream, spec, detail=True).events
+    for copy in range(_TRACE_COPIES):
+        events.append(detailed, copy * cycles)
+    log = events.freeze()
+    yield Measure("write trace.json", len(log), "slices", lambda: write_chrome(log, folder / "trace.json"))
+    yield Measure("write trace.pb", len(log), "slices", lambda: write_perfetto(log, folder / "trace.pb"))
+
+
+def _median(run: Callable[[], object], repeat: int) -> float:
+    times = []
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
