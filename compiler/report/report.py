@@ -22,8 +22,9 @@ def build_report(compiled: Compiled, options: Options, addresses: Addresses, flo
 
     causes, bounds, units, bytes_by_link, lower_bounds, layers, estimates: see `hw.model.report.time_report`; layers
     have in addition their operator and roofline figures (`compiler.report.roofline`).  `flops` of the layers and
-    `flops_outside_layers` add up to `flops`; `dram_bytes` of the layers, what they need, and `dram_bytes_outside_layers`
-    to the bytes that the program moves.  call: one call with its host transfers, which `vsm_cycles` leaves out.
+    `flops_outside_layers` add up to `flops`; `dram_bytes` of the layers, which is what they need, and
+    `dram_bytes_outside_layers` to what the program moves.  call: one call with its host transfers, which `vsm_cycles`
+    leaves out.
     phases: what was compiled when.  `percent_of_peak` is of the half-precision peak, whatever the dtype, as in seed
     3.1.1.
     """

@@ -22,10 +22,11 @@ _S16, _S32, _S48 = U(16), U(32), U(48)
 def _write_body(rows: int) -> Any:
     """Row (start + c) mod rows <- LW0."""
     last = I(rows - 1)
+    stride = I(64 * (16 // rows))
 
     def body(s0: Any, s1: Any, s2: Any, out: Any, flags: Any, mat: Any, par: Any) -> None:
         for c in range(4):
-            row = ((par[0] + c) & last) * 64
+            row = ((par[0] + c) & last) * stride
             for i in range(64):
                 mat[row + i] = s0[c * 64 + i]
 
@@ -47,7 +48,7 @@ def _read_d(s0: Any, s1: Any, s2: Any, out: Any, flags: Any, mat: Any, par: Any)
         column = ((par[0] + c) & 3) * 16
         for p in range(4):
             for m in range(16):
-                out[c * 64 + p * 16 + m] = mat[p * 64 + column + m]
+                out[c * 64 + p * 16 + m] = mat[p * 256 + column + m]
                 out[LANES + c * 64 + p * 16 + m] = U0
 
 
@@ -57,10 +58,10 @@ def _read_f(s0: Any, s1: Any, s2: Any, out: Any, flags: Any, mat: Any, par: Any)
         pe = (column >> 1) * 16
         shift = U((1 - (column & 1)) * 32)
         for p in range(4):
-            row = p * 128 + pe
+            row = p * 256 + pe
             for m in range(16):
                 high = mat[row + m] >> shift & WORD
-                out[c * 64 + p * 16 + m] = high << _S32 | (mat[row + 64 + m] >> shift & WORD)
+                out[c * 64 + p * 16 + m] = high << _S32 | (mat[row + 128 + m] >> shift & WORD)
                 out[LANES + c * 64 + p * 16 + m] = U0
 
 
@@ -83,7 +84,7 @@ def _write_reference(rows: int, lws: int) -> Reference:
     def reference(x: Lanes, y: Lanes, z: Lanes, mat: Matrix, par: tuple[int, ...]) -> Result:
         start, cycle = par[0], par[-1]
         for w in range(lws):
-            mat[(start + lws * cycle + w) % rows] = [pair[w] for pair in x]
+            mat[(start + lws * cycle + w) % rows * (16 // rows)] = [pair[w] for pair in x]
         return [(0, 0)] * 4, list(NO_FLAGS)
 
     return reference
@@ -95,7 +96,7 @@ def _read_reference(prec: str, lws: int) -> Reference:
 
     def reference(x: Lanes, y: Lanes, z: Lanes, mat: Matrix, par: tuple[int, ...]) -> Result:
         start, cycle = par[0], par[-1]
-        elements = [[e for long_word in row for e in words.split(long_word, bits)] for row in mat[:rows]]
+        elements = [[e for long_word in row for e in words.split(long_word, bits)] for row in mat[:: 16 // rows]]
         out = []
         for p in range(4):
             pair = [0, 0]

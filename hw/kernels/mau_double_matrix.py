@@ -62,7 +62,7 @@ def double_matrix_body(half: str, multiply_only: bool, out: FloatFormat) -> Any:
             p = (i >> 4) & 3
             z = U0 if multiply_only else s1[i]
             if first <= p <= first + 1:
-                r, mix = element(mat, s0, p * 64 + (i & 15), (i & ~48), z)
+                r, mix = element(mat, s0, p * 256 + (i & 15), (i & ~48), z)
                 mixed |= mix
             else:
                 r = alone(z)

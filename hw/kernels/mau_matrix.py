@@ -45,7 +45,7 @@ def _reference(op: str, prec: str, half: str, out: FloatFormat) -> Reference:
             for k in range(per_pe):
                 y_k = addends[k] if op == "mfma" else 0
                 if active:
-                    row = _block(mat[p * per_pe + k], prec)
+                    row = _block(mat[(p * per_pe + k) * (4 // per_pe)], prec)
                     results.append(multiply_add.matrix_row(row, vector, y_k, prec, out))
                 else:
                     results.append(multiply_add.fma(0, 0, y_k, prec, out))

@@ -106,10 +106,10 @@ def single_matrix_body(prec: str, multiply_only: bool, out: FloatFormat) -> Any:
                 for m in range(16):
                     i = c + p * 16 + m
                     z = U0 if multiply_only else s1[i]
-                    total, ea, ex, row_mix, x_mix = row_sum(mat, s0, p * 128 + m, c + m)
+                    total, ea, ex, row_mix, x_mix = row_sum(mat, s0, p * 256 + m, c + m)
                     a = finish(total, ea, ex, z >> _S32)
                     mixed |= row_mix | x_mix
-                    total, ea, ex, row_mix, x_mix = row_sum(mat, s0, p * 128 + 64 + m, c + m)
+                    total, ea, ex, row_mix, x_mix = row_sum(mat, s0, p * 256 + 128 + m, c + m)
                     b = finish(total, ea, ex, z & WORD)
                     mixed |= row_mix
                     out[i] = a << high_up | b << low_up

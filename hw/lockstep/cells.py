@@ -26,8 +26,14 @@ class Spot:
     address: int
 
     def __str__(self) -> str:
-        unit = "word " if self.store.in_words else ""
-        return f"{self.store.label} {unit}{self.address} of {place_text(self.place)}"
+        return f"{self.name} of {place_text(self.place)}"
+
+    @property
+    def name(self) -> str:
+        """Store and address without the place."""
+        if self.store.axes == "lpm":
+            return self.store.label
+        return " ".join(filter(None, (self.store.label, self.store.unit, str(self.address))))
 
 
 def place_text(place: tuple[int, ...]) -> str:

@@ -141,7 +141,7 @@ def mask_cells(entry: int, board: Board, *, write: bool, text: str = "") -> Cell
 
 
 def bar_cells(store: Store, board: Board, *, write: bool, bits: U8 | None = None, text: str = "") -> Cells:
-    """A base address register, as lanes that are the same in all cycles."""
+    """A base address register, as lanes with one cycle."""
     bits = mask_bits(None, board) if bits is None else bits
     return Cells(store, write, (slice(None), None), _all_l1bs(board), np.zeros((1, 1, 1, 1), np.int64), bits, text=text)
 
@@ -170,7 +170,6 @@ def dest_cells(dest: Dest, board: Board, stale_t: bool, text: str = "") -> list[
         return [mask_cells(dest.addr[0], board, write=True, text=text)]
     if dest.mem in _BAR:
         low = 1 << (2 if dest.width == 1 else 0)  # the half word that holds the twelve bits
-        return [
-            bar_cells(_BAR[dest.mem], board, write=True, bits=_ANY[written_bits(dest.mask, board, 0) & low], text=text)
-        ]
+        bits = _ANY[written_bits(dest.mask, board, 0) & low].max(axis=1, keepdims=True)
+        return [bar_cells(_BAR[dest.mem], board, write=True, bits=bits, text=text)]
     return []

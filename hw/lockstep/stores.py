@@ -60,6 +60,13 @@ class Store(Enum):
         """Are its addresses shown in 32-bit words?  LM and GRF; others count long words, rows, entries or cycles."""
         return self.axes == "lapm"
 
+    @property
+    def unit(self) -> str:
+        """What an address of it counts, "" for long words."""
+        return _UNITS.get(self.axes, "")
+
+
+_UNITS = {"lapm": "word", "lwcpm": "cycle", "lecpm": "entry", "lrpm": "row"}
 
 PE_MEMORIES = (Store.LM0, Store.LM1, Store.GRF0, Store.GRF1)
 

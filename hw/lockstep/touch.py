@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from hw.lockstep.cells import ALL_BITS, Cells
+from hw.lockstep.matrix_cells import ROWS, read_cells, written_rows
 from hw.lockstep.operands import (
     BASE,
     bar_cells,
@@ -23,7 +24,6 @@ from hw.state.board import Board
 _FULL = np.full((1, 1), ALL_BITS, np.uint8)
 _LATCH_OF = {Unit.ALU: Store.ALUF, Unit.MAU: Store.MAUF, Unit.MREAD: Store.MREADF}
 _PLANES = (Store.MATRIX_X, Store.MATRIX_Y)
-_MATRIX_ROWS = 16
 TURN_LWS = 256
 
 
@@ -100,22 +100,19 @@ def _compute(item: Compute, board: Board, stale_t: bool, hold: bool) -> list[Cel
 
 
 def _matrix(item: Compute, board: Board) -> Cells:
-    """All rows of a plane for readers; for a writer the rows its kernel writes (isa.md 10.2)."""
+    """The rows of a plane that a matrix write or read touches; products count as readers of all of them."""
     assert item.plane is not None
     write = item.unit is Unit.MWRITE
-    rows = written_rows(item) if write else list(range(_MATRIX_ROWS))
+    if write:
+        rows = sorted({row for cycle in written_rows(item.kernel, item.params) for row, _ in cycle})
+    elif item.unit is Unit.MREAD:
+        rows = np.flatnonzero(read_cells(item.kernel, item.params).any(axis=(0, 1, 2, 4))).tolist()
+    else:
+        rows = list(range(ROWS))
     every = np.arange(board.topology.l1bs)
     address = np.array(rows, np.int64).reshape(1, -1, 1, 1)
     bits = np.full((1, 1, 1, 1), ALL_BITS, np.uint8)
     return Cells(_PLANES[item.plane], write, (slice(None), rows), every, address, bits, text=item.text)
-
-
-def written_rows(item: Compute) -> list[int]:
-    """Physical rows of a matrix write in the order cycle by cycle; two a cycle where both long words are written."""
-    _, _, kind = item.kernel.name.partition(".")
-    size = {"d": 4, "f": 8, "h": 16}[kind[0]]
-    lws = int(kind[1])
-    return [(item.params[0] + n) % size for n in range(4 * lws)]
 
 
 def _load(item: PeLoad, board: Board, stale_t: bool, hold: bool) -> list[Cells]:

@@ -15,7 +15,7 @@ from simpy.events import Event
 from hw.events import Cause
 from hw.model.arbiter import PortArbiter
 from hw.model.dram import Refresh
-from hw.model.state import EngineState, in_flight
+from hw.model.state import IDLE, EngineState, in_flight
 from hw.model.tags import TagTable, Ticket
 from hw.model.times import RawTimes, TransferTime, Turn
 from hw.model.traffic import MvPlan, Planner, QueueKey
@@ -36,6 +36,8 @@ class MvEngines:
         times: RawTimes,
         start: EngineState,
     ) -> None:
+        start.check(spec.digest)
+        self._chip = spec.digest
         self._env = env
         self._planner = planner
         self._arbiter = arbiter
@@ -79,11 +81,14 @@ class MvEngines:
         wanted = {id(ticket.raiser) for tickets in unconsumed.values() for ticket in tickets}
         kept = [t for t in transfers if t.end > now or t.turns[-1].start >= now or id(t) in wanted]
         index = {id(t): number for number, t in enumerate(kept)}
+        if not kept and next_slot <= now and self._refresh is None:
+            return IDLE
         return EngineState(
             max(0, next_slot - now),
             tuple(in_flight(transfer, now) for transfer in kept),
             tuple((tag, tuple(index[id(t.raiser)] for t in tickets)) for tag, tickets in sorted(unconsumed.items())),
             None if self._refresh is None else self._refresh.next_after(now) - now,
+            self._chip,
         )
 
     def _launch(self, transfer: TransferTime, order: int) -> Ticket:

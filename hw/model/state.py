@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from hw.model.errors import StateError
 from hw.model.times import Phase, TransferTime, Turn
 from hw.program import Mv
 
@@ -26,12 +27,19 @@ class InFlight:
 class EngineState:
     """next_slot: cycles until an MV may issue.  flying: MVs in order of issue; those that are complete are kept as long
     as a tag of theirs is unconsumed.  tags: (tag, indices into `flying`).  refresh: start of the next or current pause.
+    chip: digest of the ChipSpec on which this happened, "" for an idle board of any kind.
     """
 
     next_slot: int = 0
     flying: tuple[InFlight, ...] = ()
     tags: tuple[tuple[int, tuple[int, ...]], ...] = ()
     refresh: int | None = None
+    chip: str = ""
+
+    def check(self, chip: str) -> None:
+        """StateError unless a program on the chip with this digest can start here."""
+        if self.chip not in ("", chip):
+            raise StateError(f"the engine state is that of another chip ({self.chip[:8]}, expected {chip[:8]})")
 
 
 IDLE = EngineState()

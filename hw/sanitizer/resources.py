@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum, auto
 
-from hw.program import MvPlace
-
 
 class Res(IntEnum):
     """Everything whose order of accesses matters."""
@@ -103,10 +101,6 @@ class Access:
         """Build an access and its union over the cycles."""
         return cls(res, write, actor, cycles, places, unknown, cycles[0] | cycles[1] | cycles[2] | cycles[3])
 
-    def overlaps(self, other: Access) -> bool:
-        """True if both touch a common address of a common place (the resource is the caller's business)."""
-        return bool(self.total & other.total and self.places & other.places)
-
 
 @dataclass(frozen=True, slots=True)
 class OffChip:
@@ -152,10 +146,3 @@ class Footprint:
     def latches_written(self) -> frozenset[Res]:
         """Forwarding latches this item's unit fills."""
         return frozenset(a.res for a in self.writes if a.res in LATCHES)
-
-
-def place_text(place: MvPlace) -> str:
-    """An MV operand for messages, e.g. ``L2BM 64 of group 0 bank 1``."""
-    where = "" if place.group is None else f" of group {place.group}"
-    bank = "" if place.bank is None else f" bank {place.bank}"
-    return f"{place.space.name} {place.addr}{where}{bank}"

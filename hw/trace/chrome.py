@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from hw.trace.counters import standard_counters
 from hw.trace.lanes import Ints, Lane, nanoseconds, split_lanes, with_regions
 
 _BATCH = 1 << 16
+_CODE_LIMIT = 1 << 62
 
 
 def write_chrome(
@@ -86,13 +88,15 @@ def _slices(log: EventLog, rows: Ints, names: Sequence[str], place: str) -> list
     """One record per row.  Most rows differ only in start and line, so the text around these is made once per kind."""
     start, end = log.start[rows], log.end[rows]
     start_ns, end_ns = nanoseconds(start, log.clock_mhz), nanoseconds(end, log.clock_mhz)
+    rounding = end_ns - start_ns - nanoseconds(end - start, log.clock_mhz)  # -1, 0 or 1
     kinds, kind_of = _distinct(
-        [log.name[rows], log.cause[rows], end_ns - start_ns, end - start, log.nbytes[rows], log.count[rows]]
+        [log.name[rows], log.cause[rows], rounding, end - start, log.nbytes[rows], log.count[rows]]
     )
+    lasting = np.array([kind[3] for kind in kinds], dtype=np.int64)
+    durations = microseconds(nanoseconds(lasting, log.clock_mhz) + np.array([kind[2] for kind in kinds])).tolist()
     heads: list[tuple[str, str, str]] = []
-    for name, cause, ns, cycles, nbytes, count in kinds:
+    for (name, cause, _, cycles, nbytes, count), dur in zip(kinds, durations, strict=True):
         label = CAUSES[cause].value
-        dur = float(microseconds(np.array([ns], dtype=np.int64))[0])
         heads.append(
             (
                 f'{{"ph":"X",{place},"name":{names[name]},"cat":"{label}","ts":',
@@ -105,23 +109,40 @@ def _slices(log: EventLog, rows: Ints, names: Sequence[str], place: str) -> list
     )
     records = []
     for kind, ts, cycle, line in columns:
-        a, b, c = heads[kind]
-        records.append(f"{a}{ts!r}{b}{cycle}{c}{line}}}}}")
-    for index, row in enumerate(rows.tolist()) if log.details else ():
-        if row in log.details:
-            facts = json.dumps(log.details[row], separators=(",", ":"))[1:-1]
-            records[index] = f"{records[index][:-2]},{facts}}}}}"
+        before_ts, before_cycle, before_line = heads[kind]
+        records.append(f"{before_ts}{ts!r}{before_cycle}{cycle}{before_line}{line}}}}}")
+    if log.details:
+        for index, row in enumerate(rows.tolist()):
+            if row in log.details:
+                records[index] = f"{records[index][:-2]},{_members(log.details[row])}}}}}"
     return records
+
+
+def _members(facts: Mapping[str, int | str]) -> str:
+    """The members of a JSON object, without its braces."""
+    return ",".join(
+        f"{_quoted(name)}:{value}" if isinstance(value, int) else f"{_quoted(name)}:{_quoted(value)}"
+        for name, value in facts.items()
+    )
+
+
+@lru_cache(maxsize=4096)
+def _quoted(text: str) -> str:
+    return json.dumps(text)
 
 
 def _distinct(columns: Sequence[Ints]) -> tuple[list[tuple[int, ...]], NDArray[np.intp]]:
     """The distinct rows of some columns, and for each row the number of its kind."""
-    code = np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:  # columns one by one, numbering what was seen so far, so that no product overflows
-        _, place = np.unique(column, return_inverse=True)
-        _, code = np.unique(code * (int(place.max(initial=0)) + 1) + place, return_inverse=True)
-    _, first = np.unique(code, return_index=True)
-    return list(zip(*(column[first].tolist() for column in columns), strict=True)), code
+    code, size = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        low = int(column.min(initial=0))
+        span = int(column.max(initial=0)) - low + 1
+        if size * span > _CODE_LIMIT:  # number what was seen so far, so that nothing overflows
+            seen, code = np.unique(code, return_inverse=True)
+            size = len(seen)
+        code, size = code * span + (column - low), size * span
+    _, first, kind_of = np.unique(code, return_index=True, return_inverse=True)
+    return list(zip(*(column[first].tolist() for column in columns), strict=True)), kind_of
 
 
 def _counter(counter: Counter, pid: int, clock_mhz: float) -> list[str]:

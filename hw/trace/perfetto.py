@@ -15,7 +15,16 @@ from hw.events import CAUSES, Counter, EventLog, RegionTime
 from hw.trace.atomic import replacing
 from hw.trace.counters import standard_counters
 from hw.trace.lanes import Ints, Lane, nanoseconds, split_lanes, with_regions
-from hw.trace.wire import column_int, column_message, columns, field_bytes, field_double, field_fixed64, field_int
+from hw.trace.wire import (
+    Bytes2D,
+    column_int,
+    column_message,
+    columns,
+    field_bytes,
+    field_double,
+    field_fixed64,
+    field_int,
+)
 
 _PACKET = 1  # Trace.packet
 _TIMESTAMP, _SEQUENCE, _TRACK_EVENT, _INTERNED, _FLAGS, _DESCRIPTOR = 8, 10, 11, 12, 13, 60  # TracePacket
@@ -24,6 +33,7 @@ _EVENT_DOUBLE, _EVENT_FLOW, _EVENT_FLOW_END, _EVENT_NAME_TEXT = 44, 47, 48, 23
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
 _NEEDS_STATE, _STATE_CLEARED = 2, 1  # TracePacket.SequenceFlags
 
+_BATCH = 1 << 16
 _ANNOTATIONS = ("cycle", "cycles", "line", "bytes", "count")
 _TIME_WIDTH, _VALUE_WIDTH, _ID_WIDTH = 8, 7, 4  # bytes of padded varints: 56, 49 and 28 bits
 
@@ -61,10 +71,10 @@ def _entries(number: int, names: Sequence[str]) -> bytes:
     )
 
 
-def _text_annotation(name: str, value: object) -> bytes:
-    body = field_bytes(10, name)
-    body += field_int(4, value) if isinstance(value, int) and value >= 0 else field_bytes(6, str(value))
-    return field_bytes(_EVENT_ANNOTATION, body)
+def _annotation(name: bytes, value: object) -> bytes:
+    """An argument; `name` is the field that names it."""
+    body = field_int(4, value) if isinstance(value, int) and value >= 0 else field_bytes(6, str(value))
+    return field_bytes(_EVENT_ANNOTATION, name + body)
 
 
 class _Writer:
@@ -80,6 +90,9 @@ class _Writer:
         for number, flow in enumerate(log.flows, start=1):
             self._flows_from.setdefault(flow.source, []).append(number)
             self._flows_to.setdefault(flow.target, []).append(number)
+        details = dict.fromkeys(name for facts in log.details.values() for name in facts)
+        self._annotations = list(dict.fromkeys((*_ANNOTATIONS, *details)))
+        self._named = {name: field_int(1, iid) for iid, name in enumerate(self._annotations, start=1)}
         special = {*log.details, *self._flows_from, *self._flows_to}
         self._special = np.zeros(len(log), dtype=np.bool_)
         self._special[list(special)] = True
@@ -87,7 +100,7 @@ class _Writer:
     def chunks(self, counters: Sequence[Counter], metadata: Mapping[str, object]) -> Iterator[bytes]:
         """The whole file, piece by piece."""
         interned = _entries(1, [cause.value for cause in CAUSES])
-        interned += _entries(2, self._log.names) + _entries(3, _ANNOTATIONS)
+        interned += _entries(2, self._log.names) + _entries(3, self._annotations)
         yield _packet(field_bytes(_INTERNED, interned), _NEEDS_STATE | _STATE_CLEARED)
         for lane in self._lanes:
             pieces: list[bytes] = []
@@ -101,7 +114,7 @@ class _Writer:
         for counter in counters:
             yield self._counter(counter)
         if self._parents:
-            arguments = b"".join(_text_annotation(name, value) for name, value in metadata.items())
+            arguments = b"".join(_annotation(field_bytes(10, name), value) for name, value in metadata.items())
             process = min(self._parents.values())
             yield self._event(0, _INSTANT, process, field_bytes(_EVENT_NAME_TEXT, "metadata") + arguments)
 
@@ -136,18 +149,20 @@ class _Writer:
         return _packet(field_int(_TIMESTAMP, ns) + field_bytes(_TRACK_EVENT, event))
 
     def _slices(self, lane: Lane, uuid: int) -> Iterator[bytes]:
-        """Begin and end packets in order; stretches of plain rows as one matrix, rows with flows or details singly."""
-        special = np.flatnonzero(self._special[lane.rows])
-        begin = 0
-        for position in special.tolist():
-            if position > begin:
-                yield self._plain(lane.rows[begin:position], uuid)
-            yield self._single(int(lane.rows[position]), uuid)
-            begin = position + 1
-        if begin < len(lane.rows):
-            yield self._plain(lane.rows[begin:], uuid)
+        """Begin and end packets in order: all rows as one matrix, in which rows with flows or details are replaced."""
+        for first in range(0, len(lane.rows), _BATCH):
+            rows = lane.rows[first : first + _BATCH]
+            plain = self._plain(rows, uuid)
+            packets, size = plain.tobytes(), plain.shape[1]
+            begin = 0
+            for position in np.flatnonzero(self._special[rows]).tolist():
+                yield packets[begin * size : position * size]
+                yield self._single(int(rows[position]), uuid)
+                begin = position + 1
+            yield packets[begin * size :]
 
-    def _plain(self, rows: Ints, uuid: int) -> bytes:
+    def _plain(self, rows: Ints, uuid: int) -> Bytes2D:
+        """The packets of every row side by side."""
         log, count = self._log, len(rows)
         start, end = log.start[rows], log.end[rows]
         values = (start, end - start, log.line[rows], log.nbytes[rows], log.count[rows])
@@ -170,7 +185,7 @@ class _Writer:
             time = column_int(_TIMESTAMP, nanoseconds(cycles, log.clock_mhz), _TIME_WIDTH)
             event = columns([common, time, column_message(_TRACK_EVENT, body)], count)
             packets.append(column_message(_PACKET, event))
-        return columns(packets, count).tobytes()
+        return columns(packets, count)
 
     def _single(self, row: int, uuid: int) -> bytes:
         log = self._log
@@ -179,7 +194,7 @@ class _Writer:
         extra = field_int(_EVENT_NAME, int(log.name[row]) + 1) + field_int(_EVENT_CATEGORY, int(log.cause[row]) + 1)
         for iid, value in enumerate(values, start=1):
             extra += field_bytes(_EVENT_ANNOTATION, field_int(1, iid) + field_int(4, value))
-        extra += b"".join(_text_annotation(name, value) for name, value in log.details.get(row, {}).items())
+        extra += b"".join(_annotation(self._named[name], value) for name, value in log.details.get(row, {}).items())
         extra += b"".join(field_fixed64(_EVENT_FLOW, flow) for flow in self._flows_from.get(row, ()))
         extra += b"".join(field_fixed64(_EVENT_FLOW_END, flow) for flow in self._flows_to.get(row, ()))
         begin_ns, end_ns = nanoseconds(np.array([start, end], dtype=np.int64), log.clock_mhz).tolist()

@@ -15,8 +15,13 @@ from numpy.typing import NDArray
 Bytes2D = NDArray[np.uint8]
 
 
+_SMALL = tuple(bytes((value,)) for value in range(0x80))
+
+
 def varint(value: int) -> bytes:
     """A non-negative integer."""
+    if value < 0x80:
+        return _SMALL[value]
     parts = bytearray()
     while value > 0x7F:
         parts.append(value & 0x7F | 0x80)

@@ -160,9 +160,9 @@ class Graph:
             memory = self._memories[res] = _Memory()
         return memory
 
-    def _record(self, node: Node, offset: int, fp: Footprint, waits: list[Node]) -> list[tuple[Ref, Ref, int]]:
-        """Enter all accesses of one footprint; returns (earlier, this, kind) for each dependency."""
-        found: list[tuple[Ref, Ref, int]] = []
+    def _record(self, node: Node, offset: int, fp: Footprint, waits: list[Node]) -> list[tuple[Ref, int]]:
+        """Enter all accesses of one footprint; returns (earlier access, kind) for each dependency."""
+        found: list[tuple[Ref, int]] = []
         refs: dict[int, Ref] = {}
 
         def enter(access: Access) -> None:
@@ -176,7 +176,7 @@ class Graph:
             keys = () if wild else _keys(access.total, _BYTES_PER_BLOCK.get(access.res, 0))
             memory = self._memory(access.res)
             (memory.write if access.write else memory.read)(ref, keys, wild, before)
-            found.extend((earlier, ref, kind) for earlier, kind in before.items() if earlier.node is not node)
+            found.extend((earlier, kind) for earlier, kind in before.items() if earlier.node is not node)
 
         for access in fp.reads:
             enter(access)
@@ -196,7 +196,7 @@ class Graph:
     def _chain(self, node: Node) -> None:
         for slot in node.slots:
             for fp in slot.prints:
-                for earlier, _, kind in self._record(node, slot.offset, fp, []):
+                for earlier, kind in self._record(node, slot.offset, fp, []):
                     if earlier.node.kind is Kind.MV:
                         self._after_mv(earlier, node, 0)
                     else:
@@ -212,7 +212,7 @@ class Graph:
     def _mv(self, node: Node) -> None:
         assert node.print_ is not None
         waits: list[Node] = []
-        for earlier, _, kind in self._record(node, 0, node.print_, waits):
+        for earlier, kind in self._record(node, 0, node.print_, waits):
             if earlier.node.kind is Kind.MV:
                 self._after_mv(earlier, node, 1)
             else:

@@ -40,7 +40,7 @@ def bench(
 ) -> None:
     """Measure the engine on the built-in program eval_step: medians."""
     rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="mncore2-bench-") as folder, progress("bench") as bar:
+    with tempfile.TemporaryDirectory(prefix="mncore2-bench-") as folder, progress() as bar:
         measures = list(_measures(Path(folder)))
         for measure in bar.track(measures, description="bench"):
             seconds = _median(measure.run, repeat)

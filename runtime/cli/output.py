@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-_PIPE_WIDTH = 200  # a table that goes to a file or a pipe is not cut to a terminal's width
+_PIPE_WIDTH = 1000  # what goes to a file or a pipe is not folded: one row, one line
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -84,11 +84,11 @@ def working(text: str) -> Iterator[None]:
 
 
 @contextmanager
-def progress(text: str) -> Iterator[Progress]:
+def progress() -> Iterator[Progress]:
     """A progress bar on standard error (add one task); silent where no terminal looks on."""
     screen = console(stderr=True)
     columns = (
-        TextColumn(text),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

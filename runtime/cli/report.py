@@ -39,7 +39,7 @@ def report(
         )
     if not json and checks:
         names = dict.fromkeys(check.section.split("[")[0] for check in checks)
-        say(f"{' and '.join(names)} add up to {content['vsm_cycles']:,} cycles")
+        say(f"{', '.join(names)} add up to {content['vsm_cycles']:,} cycles")
 
 
 def read_report(path: Path) -> dict[str, Any]:

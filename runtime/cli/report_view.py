@@ -13,6 +13,7 @@ from runtime.cli.output import print_table
 
 TOTAL = "vsm_cycles"
 _PARTITIONS = ("causes", "by_cause", "bounds", "by_bound", "layers", "regions")
+_MOST_COLUMNS = 12
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,13 @@ def _print_list(key: str, section: list[Any], total: object) -> None:
 
 
 def _print_records(key: str, rows: Sequence[Mapping[str, Any]], total: int | None) -> None:
-    """One column per field; the parts of a partition with their share of the whole, and a last row with the sum."""
-    head = list(dict.fromkeys(name for row in rows for name in row))
+    """One column per field; the parts of a partition with their share of the whole, and a last row with the sum.
+
+    Fields that are mappings themselves get a table of their own, a row per record.
+    """
+    fields = list(dict.fromkeys(name for row in rows for name in row))
+    nested = [name for name in fields if any(isinstance(row.get(name), Mapping) for row in rows)]
+    head = [name for name in fields if name not in nested]
     cells = [[row.get(name) for name in head] for row in rows]
     if total and "cycles" in head:
         at = head.index("cycles")
@@ -109,3 +115,14 @@ def _print_records(key: str, rows: Sequence[Mapping[str, Any]], total: int | Non
         print_table(key, head, cells, last)
     else:
         print_table(key, head, cells)
+    for name in nested:
+        _print_nested(f"{key}: {name}", head[0], rows, name)
+
+
+def _print_nested(title: str, first: str, rows: Sequence[Mapping[str, Any]], name: str) -> None:
+    columns = list(dict.fromkeys(column for row in rows for column in row.get(name) or ()))
+    if len(columns) > _MOST_COLUMNS:
+        print(f"{title}: {len(columns)} columns, shown by --json\n")
+    else:
+        cells = [[row.get(first), *((row.get(name) or {}).get(column) for column in columns)] for row in rows]
+        print_table(title, (first, *columns), cells)

@@ -41,7 +41,7 @@ def sweep(
 
     study = read_study(existing(study_file, "study"))
     pool = DaskPool(scheduler) if scheduler else LocalPool(workers)
-    with progress(study.name) as bar:
+    with progress() as bar:
         task = bar.add_task(study.name, total=None)
         try:
             result = run_study(

@@ -167,3 +167,12 @@ def test_sweep_that_fails_in_parts_is_a_failure(capsys: Capture, tmp_path: Path)
     study.write_text("program = 1")
     assert "did you mean 'programs'" in refused(capsys, 2, "sweep", study, "--out", out)
     assert "there is no study" in refused(capsys, 2, "sweep", tmp_path / "studi.toml", "--out", out)
+
+
+@pytest.mark.slow
+def test_bench(capsys: Capture) -> None:
+    data = ok(capsys, "bench", "--repeat", "1", "--json").json
+    names = [row["what"] for row in data["measurements"]]
+    assert names == sorted(set(names), key=names.index)
+    assert {"time model", "write trace.json", "write trace.pb", "value pass, whole board"} <= set(names)
+    assert all(row["seconds"] > 0 and row["rate"] > 0 for row in data["measurements"])

@@ -9,9 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
+from tests.cli.command import FIRST
 from tests.studies.helpers import write_study
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +40,29 @@ def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
     assert process.wait(timeout=60) == 0
     assert process.stderr.read() == ""
     process.stderr.close()
+
+
+def test_a_trace_on_screen(tmp_path: Path) -> None:
+    pytest.importorskip("viztracer", reason="needs the extra viewer")
+    path = tmp_path / "first.vsm"
+    path.write_text(FIRST)
+    process = start("trace", path, "--view", "--port", "0")
+    assert process.stderr is not None
+    url = process.stderr.readline().split()[0]
+    try:
+        with urlopen(url) as page:
+            assert b"<html" in page.read()
+            assert "default-src 'self'" in page.headers["Content-Security-Policy"]
+        with urlopen(f"{url}localtrace?x=1") as trace:
+            assert b"fvfma" in trace.read()
+        with urlopen(f"{url}file_info") as answer:
+            assert answer.read() == b"{}"
+        with pytest.raises(HTTPError):
+            urlopen(f"{url}../../secret")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 0
 
 
 @pytest.mark.slow

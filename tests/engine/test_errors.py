@@ -93,9 +93,9 @@ def test_sources_without_room_are_refused() -> None:
     """Nobody can write such a line; the engine says so instead of overwriting a tile."""
     kernel = ALU_INT[("add", "l", False)]
     items = (
-        Compute(Unit.ALU, kernel, tuple(src(Mem.GRF0, 2, k) for k in range(0, 6, 2)), ()),
-        Compute(Unit.MAU, kernel, tuple(src(Mem.GRF1, 2, k) for k in range(0, 6, 2)), ()),
-        Compute(Unit.MWRITE, kernel, tuple(src(Mem.LM0, 2, k) for k in range(0, 6, 2)), ()),
+        Compute(Unit.ALU, kernel, tuple(src(Mem.GRF0, 2, k, j=0) for k in range(0, 6, 2)), ()),
+        Compute(Unit.MAU, kernel, tuple(src(Mem.GRF1, 2, k, j=0) for k in range(0, 6, 2)), ()),
+        Compute(Unit.MWRITE, kernel, tuple(src(Mem.LM0, 2, k, j=0) for k in range(0, 6, 2)), ()),
     )
     with pytest.raises(LoweringError, match="more than 8 operands"):
         run(random_board(), step(*items))

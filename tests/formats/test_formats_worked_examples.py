@@ -170,6 +170,26 @@ def test_matrix_infinities() -> None:
     assert multiply_add.matrix_row(one, one, 0xFF800000, "f", SINGLE) == 0xFF800000
 
 
+@pytest.mark.parametrize(
+    ("a", "x", "result"),
+    [
+        (54, 328, 276),
+        (109, 133, 226),
+        (48, 1, 0),
+        (40, 1, 1),
+        (112, 1, 2),
+        (11, 3, 0),
+        (7, 5, 1),
+        (3, 15, 0),
+        (6, 7, 1),
+    ],
+)
+def test_products_of_one_extended_element(a: int, x: int, result: int) -> None:
+    """Pairs of numerics.md 6.3 and further ones observed on the vendor's emulator."""
+    assert multiply_add.shifted_half_product(a, x, 6) == result
+    assert multiply_add.shifted_half_product(x, a, 6) == result
+
+
 def test_mixed_block_names_the_element() -> None:
     with pytest.raises(MixedBlockError, match="element 2 of a block has exponent field 129"):
         multiply_add.matrix_row([0x3F800000, 0x3F800000, 0x40800000, 0x3F800000], [0] * 4, 0, "f", SINGLE)

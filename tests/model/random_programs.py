@@ -49,6 +49,8 @@ HOST_SPECS = {
 }
 """Chips on which instruction packets take time."""
 
+ALL_SPECS = {**ENGINE_SPECS, **HOST_SPECS}
+
 
 @st.composite
 def programs(draw: st.DrawFn) -> Program:

@@ -13,11 +13,10 @@ from hw.events import BOUND_OF, CAUSES, Cause
 from hw.model import Timing, lower, simulate, simulate_stream
 from hw.model.report import lower_bounds, problems, time_report
 from hw.program import Line, Program, Region
-from hw.spec import ChipSpec, default_spec
+from hw.spec import ChipSpec
 from tests.model.programs import ALU, MAU, SINGLE_MVS, d_l, nop, p_l, program, step
-from tests.model.random_programs import ENGINE_SPECS, HOST_SPECS, PLAIN_SPECS, programs
+from tests.model.random_programs import ALL_SPECS, PLAIN_SPECS, programs
 
-ALL_SPECS = {**ENGINE_SPECS, **HOST_SPECS}
 SPECS = st.sampled_from(list(ALL_SPECS))
 
 

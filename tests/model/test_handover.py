@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hw.model import IDLE, DeadlockError, StateError, TagError, Timing, lower, send, simulate, simulate_stream
 from hw.program import Program
+from hw.spec import ChipSpec
 from tests.model.programs import ALU, d_l, nop, p_l, program, step
 from tests.model.random_programs import ENGINE_SPECS, programs
 
@@ -75,6 +76,12 @@ def test_a_tag_of_the_program_before_can_be_waited_for() -> None:
         simulate(program(nop(wait=5), nop(wait=5)), start=state)
     with pytest.raises(TagError, match="lines an earlier program and 1 both raised it"):
         simulate(program(p_l(64, tag=5), nop(wait=5)), start=state)
+
+
+def test_a_state_belongs_to_its_chip() -> None:
+    state = simulate(program(d_l(6400))).end_state
+    with pytest.raises(StateError, match="the engine state is that of another chip"):
+        simulate(program(step(ALU)), ChipSpec.load({"mv.latency.dram": 100}), start=state)
 
 
 def test_host_transfers_are_not_handed_over() -> None:

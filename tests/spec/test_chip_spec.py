@@ -92,6 +92,12 @@ def test_bad_overrides_say_what_was_expected(name: str, value: float | str, mess
         ChipSpec.load({name: value})
 
 
+def test_numbers_that_must_fit_each_other() -> None:
+    assert ChipSpec.load({"dram.refresh_interval": 264})["dram.refresh_interval"] == 264
+    with pytest.raises(SpecError, match=r"dram\.refresh_interval = 263: expected more than dram\.refresh_cycles = 263"):
+        ChipSpec.load({"dram.refresh_interval": 263})
+
+
 def test_assignments_of_the_command_line() -> None:
     assert parse_assignments(["a.b=1", "c = x=y"]) == {"a.b": "1", "c": "x=y"}
     with pytest.raises(SpecError, match=r"'a\.b': expected name=value"):
@@ -118,6 +124,8 @@ def test_peaks_are_those_of_the_catalogue() -> None:
 
 def test_derived_bandwidth_is_exact() -> None:
     assert default_spec().dram_lw_per_cycle * 3 == 64
+    assert default_spec().pcie_bytes_per_cycle * 3 == 64
+    assert ChipSpec.load({"clock.core": 1500}).pcie_bytes_per_cycle * 3 == 32
     assert default_spec().host_seconds(16_000_000_000) == 1.0
     assert default_spec().seconds(750_000_000) == 1.0
 
@@ -128,7 +136,7 @@ def test_another_chip_file(tmp_path: Path) -> None:
     path.write_text(text.replace("value = 750", "value = 1500"))
     assert ChipSpec.load(path=path)["clock.core"] == 1500
     path.write_text(text.replace("[host]", "[hosts]"))
-    with pytest.raises(SpecError, match=r"lacks host\.pcie_bandwidth"):
+    with pytest.raises(SpecError, match=r"lacks host\.dma_chunk, host\.dma_latency, host\.pcie_bandwidth"):
         ChipSpec.load(path=path)
     with pytest.raises(SpecError, match="chip file"):
         ChipSpec.load(path=tmp_path / "none.toml")

@@ -173,3 +173,9 @@ def test_the_built_in_program_is_the_evaluation_step_of_the_examples() -> None:
         line for line in program.source.splitlines() if not line.startswith("#")
     ]
     assert simulate(mine).cycles == simulate(program).cycles
+
+
+def test_parquet_holds_the_same_table(study_file: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
+    result = run(study_file, tmp_path / "out")
+    assert parquet.read_table(tmp_path / "out" / "results.parquet").to_pylist() == result.rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import defaultdict
 
 
@@ -36,6 +37,11 @@ class Message:
     def number(self, field: int) -> int:
         (value,) = self.numbers(field)
         return value
+
+    def double(self, field: int) -> float:
+        (value,) = self.numbers(field)
+        (number,) = struct.unpack("<d", value.to_bytes(8, "little"))
+        return float(number)
 
     def text(self, field: int) -> str:
         (value,) = self._fields[field]

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.events import EventLogBuilder, Track
-from hw.model import Timing, simulate
+from hw.events import Counter, EventLogBuilder, Track
+from hw.model import Timing, receive, send, simulate
 from hw.program import Line, MvForm, Region
 from hw.spec import ChipSpec
 from hw.trace import write_chrome, write_perfetto
 from hw.trace.chrome import microseconds
+from hw.trace.counters import window_cycles
 from tests.model.programs import ALU, MAU, d_l, dram, l2bm, load, mv, nop, p_d, p_l, program, step
 from tests.trace.protobuf import Message, messages
 
@@ -133,6 +134,53 @@ def test_the_bandwidth_counter_integrates_to_the_bytes(records: list[dict[str, A
         assert all(0 <= r["args"]["GB/s"] <= 128 for r in steps)
 
 
+def test_the_utilisation_counter_integrates_to_the_busy_cycles(records: list[dict[str, Any]], timing: Timing) -> None:
+    steps = [r for r in records if r["ph"] == "C" and r["name"] == "MAU utilisation"]
+    assert all(0 <= r["args"]["%"] <= 100 for r in steps)
+    windows = [(round(a["ts"] * 750), round(b["ts"] * 750)) for a, b in pairwise(steps)]
+    assert {end - start for start, end in windows[:-1]} == {64}  # cycles
+    area = sum(r["args"]["%"] / 100 * (b - a) for r, (a, b) in zip(steps, windows, strict=False))
+    assert area == pytest.approx(timing.by_unit["MAU"], rel=0.01)
+
+
+def _with_counter(timing: Timing) -> Counter:
+    half = timing.cycles // 2
+    return Counter("board 0", "local memory", "LM0 occupancy", "LW", np.array([0, half]), np.array([12.0, 30.5]))
+
+
+def test_further_counters_go_into_both_forms(timing: Timing, tmp_path: Path) -> None:
+    counter = _with_counter(timing)
+    write_chrome(timing.events, tmp_path / "t.json", counters=[counter])
+    traced = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    found = [(r["ts"], r["args"]) for r in traced if r["ph"] == "C" and r["name"] == "LM0 occupancy"]
+    assert [args for _, args in found] == [{"LW": 12.0}, {"LW": 30.5}]
+    assert _nanoseconds(found[1][0]) == round(timing.cycles // 2 * 1000 / 750)
+    write_perfetto(timing.events, tmp_path / "t.pb", counters=[counter])
+    packets = messages((tmp_path / "t.pb").read_bytes())
+    tracks = {p.sub(60).text(2): p.sub(60) for p in packets if 60 in p}
+    track = tracks["LM0 occupancy"]
+    assert track.sub(8).text(6) == "LW"
+    assert track.number(5) == tracks["local memory"].number(1)
+    values = [e.double(44) for p in packets if 11 in p and (e := p.sub(11)).number(11) == track.number(1)]
+    assert values == [12.0, 30.5]
+
+
+def test_host_links_and_transfers_have_tracks(tmp_path: Path) -> None:
+    spec = ChipSpec.load({"stream.finite": 1, "host.pcie_bandwidth": 8})
+    timing = simulate(program(nop(wait=1), *[step(ALU)] * 30), spec, host=[send(8192, tag=1), receive(64)])
+    write_chrome(timing.events, tmp_path / "t.json")
+    traced = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    titles = {r["args"]["name"] for r in traced if r["name"] == "thread_name"}
+    assert {"PCIe down", "PCIe up", "PDM g0", "DMA"} <= titles
+    assert [r["args"]["name"] for r in traced if r["name"] == "process_name"] == ["board 0", "host"]
+    assert len([r for r in traced if r["ph"] == "s"]) == 1
+    assert {r["name"] for r in traced if r["ph"] == "C"} == {"PCIe down bandwidth", "PCIe up bandwidth"}
+
+
+def test_windows_of_long_runs_stay_few() -> None:
+    assert [window_cycles(cycles) for cycles in (0, 5000, 64 * 512, 64 * 512 + 1, 10**7)] == [64, 64, 64, 128, 32768]
+
+
 def test_full_detail_has_one_slice_per_step_and_item() -> None:
     brief, full = _timing(), _timing(detail=True)
     assert len(full.events.rows("ALU")) == 4
@@ -231,7 +279,7 @@ def test_protobuf_slices_equal_the_log(packets: list[Message], timing: Timing) -
         track, time = event.number(11), packet.number(8)
         if event.number(9) == 1:
             assert track not in open_at
-            facts = {arguments[a.number(1)]: a.number(4) for a in event.subs(4) if 1 in a}
+            facts = {arguments[a.number(1)]: a.number(4) for a in event.subs(4) if 4 in a}
             open_at[track] = {"name": names[event.number(10)], "cause": causes[event.number(3)], "ns": time, **facts}
         else:
             span = open_at.pop(track)
@@ -253,5 +301,5 @@ def test_protobuf_flows_and_counters(packets: list[Message], timing: Timing) -> 
     assert sorted(f for e in events for f in e.numbers(48)) == [1, 2]
     counters = {p.sub(60).number(1) for p in packets if 60 in p and 8 in p.sub(60)}
     assert {e.number(11) for e in events if e.number(9) == 4} == counters
-    assert len(counters) == 4
+    assert len(counters) == 5  # four DRAMs and the MAU
     assert sum(e.number(9) == 3 for e in events) == 1

@@ -1,4 +1,4 @@
-"""Writes the solutions that are unrolled by a program: `python -m traces.records_challenge.generate` refreshes the files."""
+"""Writes the solutions that a program unrolls; `python -m traces.records_challenge.generate` refreshes the files."""
 
 from __future__ import annotations
 
@@ -110,10 +110,63 @@ def contains() -> Iterator[str]:
         yield "; ".join(items)
     yield from ("nop", "l1bmrlor $lr24v $lb48", "nop/2")
     yield "l1bmd $lb0 $lr64v   # MAB = key"
-    yield from ("nop", "msr $lr64v $nowrite", "lor $aluf $lr64v $lr72v", "msr $aluf $nowrite", "msr $aluf $nowrite")
+    yield from ("msr $lbf $nowrite", "lor $aluf $lr64v $lr72v", "msr $aluf $nowrite", "msr $aluf $nowrite")
     yield from ("lor $aluf $lr72v $nowrite", "l1bmd $aluf $lb64", "nop/2")
     for group in range(4):
         yield f"l1bmm $lb{64 + 16 * group} $ln{32 + 8 * group}v"
+
+
+def inversion_small() -> Iterator[str]:
+    """28 pairs (i < j) of 8 values in 7 lines: the ALU's borrow flag says a_i <= a_j, the MAU subtracts 1 under it.
+
+    Eight lanes (two GRFs, four cycles) start at 3.5 each, so their sum is 28 minus the ordered pairs.
+    """
+    pairs = [(i, j) for j in range(1, 8) for i in range(j)]
+    yield from ("lpassa $llm0v $llr0v $lls0v", 'imm f"-1" $lln0v', 'imm f"3.5" $lr16v $ls16v')
+    for number in range(8):
+        items = []
+        if number < 7:
+            group = pairs[4 * number : 4 * number + 4]
+            left, right = (str([2 * pair[side] for pair in group]).replace(" ", "") for side in (0, 1))
+            items.append(f"uisub $lm{right} ${'lr' if number % 2 == 0 else 'ls'}{left} $omr1")
+        if number:
+            items.append(_count_down(f"${'ls' if number % 2 == 0 else 'lr'}16v"))
+        yield "; ".join(items)
+    yield from _sum_of_lanes(16)
+    yield "fftoi $mauf $ln0"
+
+
+def inversion() -> Iterator[str]:
+    """64 values per sequence: L1B number i of the 64 counts the j < i with a_j > a_i; the reduction tree adds.
+
+    The base address 2i makes `$lm0` a_i and `$lm3968..` the 64 values before it; addresses below 0 wrap to the end of
+    LM0, whose zeros are greater than nothing.  Eight lanes start at 8, so their sum is 64 minus the ordered pairs.
+    """
+    yield from ('imm i"3" $nowrite', "ilsl $l2bid $aluf $nowrite", "iadd $l1bid $aluf $nowrite", "iadd $aluf $aluf $mb")
+    yield from ('imm f"8" $lr16v $ls16v', 'imm f"-1" $lln0v', "lpassa $lm0 $t", "nop")
+    for number in range(17):
+        items = []
+        if number < 16:
+            items.append(f"uisub $t $lm{3968 + 8 * number}v $omr1")
+        if number:
+            items.append(_count_down(f"${'lr' if number % 2 == 0 else 'ls'}16v"))
+        yield "; ".join(items)
+    yield from _sum_of_lanes(16)
+    yield from ("l1bmd $mauf $lb0         # the sum is in cycle 3", "nop/3", "l2bmrffadd $lb192 $lc0", "nop")
+    yield from ("mvrffadd/n64 $lc0 $p0@0", "mvb/n64 $p0@0 $lc64", "nop/2", "l2bmb $lc64 $lb256", "nop/2")
+    yield from ("l1bmd $lb256 $nowrite", "fftoi $lbf $ln0/1000")
+
+
+def _count_down(lane: str) -> str:
+    return f"fvadd {lane} $ln0v {lane}/$imr1"
+
+
+def _sum_of_lanes(at: int) -> Iterator[str]:
+    """Add GRF0 and GRF1 [at .. at + 7] over the four cycles; the sum is $mauf in cycle 3."""
+    yield from ("nop", f"fvadd $lr{at}v $ls{at}v $lr{at}v $ls{at}v", "nop")
+    low, high, to = f"[{at},{at},{at},{at + 4}]", f"[{at + 2},{at + 2},{at + 2},{at + 6}]", at + 8
+    yield f"fvadd $lr{low} $ls{high} $lr[{to},{to + 4},{to + 6},{to + 2}]"
+    yield f"fvadd $mauf $lr[128,128,128,{to}] $nowrite"
 
 
 GENERATED: dict[str, Callable[[], Iterator[str]]] = {
@@ -123,6 +176,8 @@ GENERATED: dict[str, Callable[[], Iterator[str]]] = {
     "mul2": mul2,
     "transpose": transpose,
     "contains": contains,
+    "inversion_small": inversion_small,
+    "inversion": inversion,
 }
 
 

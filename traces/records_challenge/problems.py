@@ -84,6 +84,24 @@ def _mod_sample(rng: np.random.Generator) -> Arrays:
     return [x]
 
 
+def _inversion_sample(length: int) -> Callable[[np.random.Generator], Arrays]:
+    """Random words, short ranges with ties, and sorted rows in both directions."""
+
+    def sample(rng: np.random.Generator) -> Arrays:
+        rows = rng.integers(0, 1 << 32, (128, length), np.int64)
+        rows[32:64] %= length
+        rows[64:72].sort(axis=1)
+        rows[72:80] = -np.sort(-rows[72:80], axis=1)
+        return [rows]
+
+    return sample
+
+
+def _inversions(rows: np.ndarray) -> np.ndarray:
+    later = np.triu(np.ones((rows.shape[1],) * 2, bool), 1)
+    return ((rows[:, :, None] > rows[:, None, :]) & later).sum((1, 2))
+
+
 def _wrapped(values: np.ndarray) -> np.ndarray:
     return values.astype(np.int32).astype(np.int64)
 
@@ -231,6 +249,23 @@ PROBLEMS = (
         _contains_sample,
         lambda keys, table: np.isin(keys, table).astype(np.uint64),
         own="the output address",
+    ),
+    Problem(
+        "inversion_small",
+        "number of pairs i < j with a[i] > a[j], 8 values",
+        (Port("((16_MAB:1,4_PE:1,2_W:1),(8:1))@$lm[0:16]", "UInt"),),
+        Port("((16_MAB:1,4_PE:1,2_W:1))@$ln[0:2]", "UInt"),
+        _inversion_sample(8),
+        _inversions,
+        own="8 values, layout as in inversion",
+    ),
+    Problem(
+        "inversion",
+        "number of pairs i < j with a[i] > a[j], 64 values",
+        (Port("((16_MAB:1,4_PE:1,2_W:1),(64:1))@$lm[0:128]", "UInt"),),
+        Port("((16_MAB:1,4_PE:1,2_W:1))@$ln[0:2]", "UInt"),
+        _inversion_sample(64),
+        _inversions,
     ),
     Problem(
         "count_up",

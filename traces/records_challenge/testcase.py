@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,20 +32,6 @@ def encode(value: object, dtype: str) -> int:
     if not single & 0x7FFFFFFF:
         return single >> 16
     return (single >> 16 & 0x8000) | ((single >> 23 & 0xFF) - 96) << 9 | (single >> 14 & 0x1FF)
-
-
-def decode(bits: int, dtype: str) -> int | float:
-    """The value of one element; every zero and every infinity encoding counts as its kind (isa.md 16.2)."""
-    size = BITS[dtype]
-    if dtype == "Half":
-        exponent = bits >> 9 & 0x3F
-        single = (bits & 0x8000) << 16 | (exponent + 96) << 23 | (bits & 0x1FF) << 14
-        bits, size = (single if exponent else 0), 32
-    kind = _NUMPY.get(dtype, "<f4")
-    value = np.frombuffer(bits.to_bytes(size // 8, "little"), kind)[0]
-    if kind[1] != "f":
-        return int(value)
-    return 0.0 if abs(value) < np.finfo(kind).tiny else float(value)
 
 
 def case_text(inputs: Sequence[Tensor], output: Tensor, *, atol: float) -> str:
@@ -101,20 +86,3 @@ def _one_instance(place: Place) -> str:
         return place.instance
     given = dict(re.findall(r"([ncbmp])(\d+)", place.instance))
     return "".join(f"{level}{given.get(level, 0)}" for level in "ncbmp")
-
-
-def expectations(text: str) -> list[tuple[list[float], str]]:
-    """Values and dtype of every expectation line, in order."""
-    found = re.findall(r"# expect=\[(.*)\] / (\w+) @", text)
-    return [([_number(value) for value in values.split(",")], dtype) for values, dtype in found]
-
-
-def tolerance(text: str) -> float:
-    """The tolerance of the first expectation line, which holds for all."""
-    line = next(itertools.dropwhile(lambda line: "# expect=" not in line, text.splitlines()))
-    found = re.search(r"atol=(\S+)", line)
-    return float(found[1]) if found else 0.0
-
-
-def _number(text: str) -> int | float:
-    return int(text) if re.fullmatch(r"\s*-?\d+", text) else float(text)

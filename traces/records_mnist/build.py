@@ -1,6 +1,6 @@
 """Writes the solutions and the table of line counts: ``python -m traces.records_mnist.build``.
 
-A solution is the shorter of the straight-line code as written (if the hazard rules allow it) and the scheduler's result.
+A solution is the shorter one of the code as written, if the hazard rules allow it, and the scheduler's result.
 """
 
 from __future__ import annotations

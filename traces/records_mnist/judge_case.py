@@ -1,8 +1,9 @@
-"""A problem's random case as a test-case file of the judge (isa.md 16.2), for `isa.commands.judge` and the contest's tools."""
+"""A problem's random case as a test-case file (isa.md 16.2), for `isa.commands.judge` and for the contest's tools."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import argparse
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from isa.commands.judge import MARKER
 from traces.records_mnist.layout import to_long_words
 from traces.records_mnist.problem import Array, Problem, Tensor
+from traces.records_mnist.problems import PROBLEMS
 
 _LETTERS = "bmp"  # of L1B, MAB, PE
 
@@ -22,14 +24,10 @@ def _place(at: tuple[int, ...], tensor: Tensor, *, all_l2bs: bool) -> str:
     return text
 
 
-def _groups(tensor: Tensor) -> range:
-    return range(4) if tensor.group is None else range(tensor.group, tensor.group + 1)
-
-
 def _input(tensor: Tensor, values: Array) -> Iterator[str]:
     image: NDArray[np.uint64] = to_long_words(tensor.grid.place(tensor.words(values)))
     if tensor.memory == "d":
-        for group in _groups(tensor):
+        for group in tensor.groups:
             row = image[2 * group if len(image) > 1 else 0, 0, 0, 0]
             for i, lw in enumerate(row):
                 yield f"r {group} {tensor.address + i:09x} 001 {int(lw):016x}"
@@ -50,8 +48,8 @@ def _output(tensor: Tensor, expected: Array, atol: float) -> Iterator[str]:
     elements: dict[tuple[int, ...], list[tuple[int, tuple[int, ...]]]] = {}
     coordinates = [grid.coordinates[level] for level in ("L2B", "L1B", "MAB", "PE", "ADDR", "W")]
     for element in np.ndindex(tensor.shape):
-        *at, word = (int(c[element]) for c in coordinates)
-        elements.setdefault(tuple(at), []).append((word, element))
+        *place_of, word = (int(c[element]) for c in coordinates)
+        elements.setdefault(tuple(place_of), []).append((word, element))
     suffix = f" atol={atol:g}" if atol else ""
     for at, found in elements.items():
         found.sort()
@@ -59,7 +57,7 @@ def _output(tensor: Tensor, expected: Array, atol: float) -> Iterator[str]:
         indices = ",".join("[" + ",".join(map(str, e)) + "]" for _, e in found)
         comment = f"# expect={values} / {tensor.dtype} @{indices}{suffix}"
         if tensor.memory == "d":
-            for group in _groups(tensor) if not grid.split("L2B") else (at[0] // 2,):
+            for group in tensor.groups if not grid.split("L2B") else (at[0] // 2,):
                 yield f"d getd $d{tensor.address + at[4]}n{group} 1 {comment}"
         else:
             q, b, m, p = at[:4]
@@ -80,3 +78,16 @@ def judge_case(problem: Problem, seed: int) -> str:
     lines += [MARKER, _header("Out(0)", problem.output)]
     lines += _output(problem.output, problem.expect(*inputs), problem.atol)
     return "\n".join(lines) + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print a test case: `PROBLEM [SEED]`."""
+    parser = argparse.ArgumentParser(prog="judge_case", description=main.__doc__)
+    parser.add_argument("problem", choices=sorted(PROBLEMS))
+    parser.add_argument("seed", nargs="?", type=int, default=1)
+    options = parser.parse_args(argv)
+    print(judge_case(PROBLEMS[options.problem], options.seed), end="")
+
+
+if __name__ == "__main__":
+    main()

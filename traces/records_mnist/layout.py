@@ -1,4 +1,4 @@
-"""Where the elements of a tensor lie: the layout notation of the contest pages, e.g. ``((4_L2B:2, 64:2), (2:1, 4_PE:1, 2_W:1))``.
+"""Where the elements of a tensor lie, in the notation of the contest: ``((4_L2B:2, 64:2), (2:1, 4_PE:1, 2_W:1))``.
 
 Axes are listed outer to inner, one group per dimension of the tensor; an axis is ``extent_LEVEL:stride`` or, for
 addresses in long words, ``extent:stride`` (isa.md 16.3).  A level that no axis names holds copies of the data.
@@ -71,7 +71,7 @@ class Grid:
         return tuple(self.coordinates[level] for level in LEVELS)
 
     def place(self, elements: NDArray[np.generic]) -> NDArray[np.generic]:
-        """The image of a tensor; words nobody fills are 0.  With an axis over groups (`4_L2B:2`) both L2Bs get the data."""
+        """The image of a tensor; words nobody fills are 0.  An axis over groups (`4_L2B:2`) means both L2Bs."""
         image = np.zeros(self.image_shape, elements.dtype)
         image[self.index] = elements.reshape(self.shape)
         if self.split("L2B") and not np.any(self.coordinates["L2B"] % 2):

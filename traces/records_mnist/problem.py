@@ -37,6 +37,11 @@ class Tensor:
     group: int | None = None
 
     @property
+    def groups(self) -> range:
+        """DRAM groups that hold the tensor or its copies."""
+        return range(4) if self.group is None else range(self.group, self.group + 1)
+
+    @property
     def grid(self) -> Grid:
         return _grid(self.shape, self.layout)
 

@@ -1,8 +1,9 @@
-"""All problems of the MNIST set that are stated completely, plus those where only an obvious detail had to be assumed."""
+"""The problems of the MNIST set that are stated completely, and those where only a detail had to be assumed."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from traces.records_mnist.problem import (
     D16,
@@ -60,7 +61,7 @@ def _gather(rng: _Rng) -> list[Array]:
     return [rng.standard_normal(_BATCH).astype(np.float32), rng.integers(0, 16, 256)]
 
 
-def _wide(x: Array) -> Array:
+def _wide(x: Array) -> NDArray[np.float64]:
     return x.astype(np.float64)
 
 

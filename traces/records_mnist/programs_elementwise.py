@@ -1,4 +1,4 @@
-"""Solutions of the element-wise problems, as straight-line code for the scheduler.
+"""Solutions of the element-wise problems.
 
 Row-wise problems hold the same 256 words in every MAB, so each MAB works on an eighth of the rows and half of their
 columns, and the parts are exchanged through the L1BM (`share`).
@@ -27,10 +27,9 @@ def mat_sub() -> str:
 
 def add_colvec() -> str:
     return """
-        lpassa $llm16 $llr0
-        lpassa $lm[16,18,16,18] $nowrite
+        lpassa $lm[16,18,16,18] $lr0v
         fvadd $lm0v $aluf $ln0v
-        fvadd $lm8v $lr[0,2,0,2] $ln8v
+        fvadd $lm8v $lr0v $ln8v
     """
 
 
@@ -93,13 +92,11 @@ def share() -> Iterator[str]:
             yield f"l1bmm $llb{64 * k + 32 * h} $lln{16 * h + 32 * k}v"
 
 
-def fill_matrix(bits: str) -> list[str]:
-    """One block-float number in every element of plane x: products then add the PEs' numbers or repeat a common one."""
-    return [f'imm i"{bits}" $ls200v', "fmwrite $ls200v $lx0", "fmwrite $ls200v $lx4"]
-
-
-QUARTER = "0x3F900000"  # exponent field 127, 2^20 in the mantissa field: 2^20 * 2^-22
+# Block-float numbers (no hidden bit, exponent field 127) for matrices that hold one number everywhere: the product adds
+# the four PEs' numbers, or repeats a number they share in both words of every PE.
+QUARTER = "0x3F900000"  # 2^20 in the mantissa field: 2^20 * 2^-22
 MINUS_QUARTER = "-0x40700000"
+HALF = "0x3FA00000"
 ONE = "0x3FC00000"
 
 
@@ -156,24 +153,24 @@ def div_row() -> str:
 
 
 def onehot_mini() -> str:
+    """The labels, repeated in both words, are compared with the PE's columns; the flags keep or clear 1.0."""
     return """
-        imm i"1" $lr100v
-        ilsl $subpeid $lr100v $nowrite
+        imm i"1" $nowrite
+        ilsl $subpeid $aluf $nowrite
         linc $aluf $ls0v
-        imm i"8" $lr108v
-        ior $ls0v $lr108v $ls8v
-        imm f"1.0" $lr116v
+        imm i"8" $nowrite
+        ior $aluf $ls0v $ls8v
         lpassa $m[0,0,1,1] $r0v
         lpassa $m[2,2,3,3] $r4v
-        ixor $lr0v $ls0v $lt $omr1
-        ixor $lr0v $ls8v $lt $omr2
-        fvpassa/$imr1 $lr116v $ln0v4
-        fvpassa/$imr2 $lr116v $ln2v4
+        imm f"1.0" $t
+        ixor $lr0v $ls0v $lr8v $omr1
+        ixor $lr0v $ls8v $lr8v $omr2; fvpassa/$imr1 $t $ln0v4
+        fvpassa/$imr2 $t $ln2v4
     """
 
 
 def onehot() -> str:
-    """Every PE compares its two columns with the labels of its eight rows; the results are flags that keep or clear 1.0."""
+    """Every PE compares its two columns with the labels of its eight rows; the flags keep or clear 1.0."""
     return "\n".join(
         [
             'imm i"1" $lr100v',

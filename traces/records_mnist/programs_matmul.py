@@ -76,22 +76,29 @@ def notr_mab_lm_4_16_16() -> str:
     return "\n".join(code)
 
 
+# The order of the work and the matrix planes that keep both planes busy; found by trying random orders.
+# B: transpose rows 8k.. of B; L, R: of the left, right half of A; P: add the product of these rows.
+_TRA_ORDER = "B0y L0x R0y B1y L1y R1x B2x P0x L2x P1y R2y B3x L3y R3y P2x P3y"
+
+
 def _tra_32(out: str, at: int) -> list[str]:
     """(32 x 16)^T times 32 x 8; row i of the result is long word i from `at` in memory `out`."""
     code = []
-    for kb in range(4):
-        b = 128 + 16 * kb
-        code += _transpose("lx" if kb % 2 else "ly", f"$lm{b}v", f"$lm{b + 8}v", "s", 16 * kb)
-        for ib in (0, 1):
-            a = 32 * kb + 2 * ib
-            code += _transpose("ly" if ib else "lx", f"$lm{a}v4", f"$lm{a + 16}v4", "r", 32 * kb + 16 * ib)
-    for kb in range(4):
-        plane = "ly" if kb % 2 else "lx"
-        code += [f"gmwrite $ls{16 * kb}v ${plane}0", f"gmwrite $ls{16 * kb + 8}v ${plane}4"]
-        for i in range(4):
-            x, sums = f"$lr{32 * kb + 8 * i}v", f"$ls{64 + 8 * i}v"
-            target = f"$l{out}{at + 8 * i}v" if kb == 3 else sums
-            code.append(f"gmfma ${plane} {x} {sums} {target}" if kb else f"gmmul ${plane} {x} {target}")
+    for what, k, letter in ((step[0], int(step[1]), step[2]) for step in _TRA_ORDER.split()):
+        plane = "l" + letter
+        if what == "B":
+            row = 128 + 16 * k
+            code += _transpose(plane, f"$lm{row}v", f"$lm{row + 8}v", "s", 16 * k)
+        elif what in "LR":
+            half = "LR".index(what)
+            row = 32 * k + 2 * half
+            code += _transpose(plane, f"$lm{row}v4", f"$lm{row + 16}v4", "r", 32 * k + 16 * half)
+        else:
+            code += [f"gmwrite $ls{16 * k}v ${plane}0", f"gmwrite $ls{16 * k + 8}v ${plane}4"]
+            for i in range(4):
+                x, sums = f"$lr{32 * k + 8 * i}v", f"$ls{64 + 8 * i}v"
+                target = f"$l{out}{at + 8 * i}v" if k == 3 else sums
+                code.append(f"gmfma ${plane} {x} {sums} {target}" if k else f"gmmul ${plane} {x} {target}")
     return code
 
 
@@ -118,7 +125,7 @@ def trb_pkg_lmdram_256_1024_16() -> str:
 
 
 def tra_pkg_lmdram_16_256_16() -> str:
-    """K = 4 per L1B: double moves transpose whole long words, so K lies over the PEs with two columns in each word pair."""
+    """K = 4 per L1B: double moves transpose long words, so K comes to lie over the PEs, two columns per long word."""
     code = []
     for n, (at, to) in enumerate(((0, "$lr0v"), (2, "$lr8v"), (16, "$ls0v"), (18, "$ls8v"))):
         plane = "ly0" if n % 2 else "lx0"

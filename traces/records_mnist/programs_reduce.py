@@ -1,8 +1,8 @@
-"""Solutions of the reductions, as straight-line code for the scheduler."""
+"""Solutions of the reductions."""
 
 from __future__ import annotations
 
-from traces.records_mnist.programs_elementwise import ONE, QUARTER, fill_matrix
+from traces.records_mnist.programs_elementwise import HALF, ONE
 
 
 def sum_row_mini() -> str:
@@ -63,7 +63,7 @@ def max_row() -> str:
 
 
 def sum_col() -> str:
-    """MAB n and MAB 8 + n take row n: the sum over four MABs reaches the L1BM once per cycle, as each group needs it."""
+    """MABs n and 8 + n take row n: the sum over four MABs reaches the L1BM in every cycle, once for each group."""
     return """
         imm i"31" $lr0v
         land $peid $aluf $lt
@@ -74,36 +74,34 @@ def sum_col() -> str:
 
 
 def gather_sum() -> str:
-    """MAB m of L1B b gathers row 8b + m / 2; that makes four copies of each row, hence the quarters in the matrix."""
-    return "\n".join(
-        [
-            'imm i"4" $lr0v',
-            "llsl $l1bid $aluf $ls0v",
-            'imm i"1" $lr8v',
-            "ladd $mabid $ls0v $nowrite",
-            "ullsr $aluf $lr8v $ls8v $lt",
-            'imm i"32" $lr16v',
-            'imm i"2" $lr24v',
-            'imm i"3" $lr32v',
-            "ullsr $mt256 $lr16v $ls16v",
-            "land $ls16v $lr8v $lr40v",
-            "ullsr $ls16v $lr24v $nowrite",
-            "land $aluf $lr24v $nowrite",
-            "ladd $aluf $lr40v $lr40v",
-            "llsl $ls8v $lr24v $nowrite",
-            "ladd $aluf $lr40v $ls24v $lt",
-            "ullsr $ls16v $lr8v $nowrite",
-            "land $aluf $lr32v $ls32v",
-            "lxor $subpeid $ls32v $ls40v $omr1",
-            *fill_matrix(QUARTER),
-            "fvpassa/$imr1 $mt0 $nowrite",
-            "fbfn $mauf $lr56v",
-            "fmmul $lx $lr56v $lr64v",
-            "l1bmrffadd $lr64v $lb0",
-            "l2bmrffadd $lb0 $lc0",
-            "mvrffadd/n64 $lc0 $d0",
-        ]
-    )
+    """MAB m of L1B b has half m mod 2 of row 8b + m / 2.  It keeps the word whose column is the label, as in `onehot`.
+
+    Both L2Bs of a group add the same, hence the halves in the matrix, which adds the PEs.
+    """
+    return f"""
+        imm i"4" $nowrite
+        llsl $l1bid $aluf $ls0v
+        imm i"1" $lr8v
+        ladd $mabid $ls0v $ls8v
+        ullsr $aluf $lr8v $lt
+        imm i"{HALF}" $ls200v
+        lpassa $mt256 $r24v; fmwrite $aluf $lx0
+        llsl $ls8v $lr8v $lt
+        imm i"7" $nowrite; fmwrite $ls200v $lx4
+        iand $peid $aluf $nowrite
+        ilsl $aluf $lr8v $nowrite
+        linc $aluf $nowrite
+        ixor $aluf $lr24 $ls24v $omr1
+        fvpassa/$imr1 $lmt0 $nowrite
+        fbfn $mauf $ls16v
+        fmmul $lx $aluf $nowrite
+        fmfma $lx $s17v2 $mauf $nowrite
+        l1bmrffadd $mauf $lb0
+        nop/3
+        l2bmrffadd $lb0 $lc0
+        nop
+        mvrffadd/n64 $lc0 $d0
+    """
 
 
 PROGRAMS = {f.__name__: f for f in (sum_row_mini, sum_row, max_row, sum_col, gather_sum)}

@@ -28,9 +28,8 @@ class Score:
 
 def score(program: Program) -> Score:
     """Count the lines as the judge does (isa.md 16.1)."""
-    return Score(
-        sum(isinstance(line, Step) for line in program.lines), sum(isinstance(line, Mv | MvNop) for line in program.lines)
-    )
+    j = sum(isinstance(line, Step) for line in program.lines)
+    return Score(j, sum(isinstance(line, Mv | MvNop) for line in program.lines))
 
 
 def poke(board: Board, tensor: Tensor, values: Array) -> None:
@@ -39,7 +38,7 @@ def poke(board: Board, tensor: Tensor, values: Array) -> None:
     length = image.shape[-1]
     where = slice(tensor.address, tensor.address + length)
     if tensor.memory == "d":
-        for group in _groups(tensor):
+        for group in tensor.groups:
             board.dram[group][where] = image[2 * group if len(image) > 1 else 0, 0, 0, 0]
         return
     full = np.broadcast_to(image, (8, 8, 16, 4, length)).reshape(64, 16, 4, length)
@@ -51,22 +50,19 @@ def peek(board: Board, tensor: Tensor) -> NDArray[np.uint32]:
     length = tensor.grid.long_words
     where = slice(tensor.address, tensor.address + length)
     if tensor.memory == "d":
-        rows = np.stack([board.dram[group][where] for group in _groups(tensor)])
+        rows = np.stack([board.dram[group][where] for group in tensor.groups])
         return to_words(rows.reshape(-1, 1, 1, 1, length))
     lm = board.lm["mn".index(tensor.memory)][:, where]
     return to_words(lm.transpose(0, 3, 2, 1).reshape(8, 8, 16, 4, length))
-
-
-def _groups(tensor: Tensor) -> range:
-    return range(4) if tensor.group is None else range(tensor.group, tensor.group + 1)
 
 
 def mismatches(problem: Problem, board: Board, expected: Array) -> int:
     """How many output words, copies included, are wrong."""
     tensor = problem.output
     got = peek(board, tensor)
-    values = got.view(np.float32).astype(np.float64) if tensor.dtype == "Float" else got.view(np.int32).astype(np.float64)
-    wanted, filled = tensor.grid.place(expected.astype(np.float64)), tensor.grid.filled
+    values = got.view(np.float32 if tensor.dtype == "Float" else np.int32).astype(np.float64)
+    wanted: NDArray[np.float64] = tensor.grid.place(expected.astype(np.float64)).astype(np.float64)
+    filled = tensor.grid.filled
     if tensor.memory == "d":  # a group stands for its two L2Bs
         wanted, filled = wanted[::2], filled[::2]
     with np.errstate(invalid="ignore"):

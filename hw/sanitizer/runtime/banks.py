@@ -136,7 +136,7 @@ class Banks:
         members = list(item.members)
         states = self._shadow[Store.L2BM][:, lc[members]]  # [q][member][k]
         wanted = self._wanted()
-        if members and not (states[wanted] & 15).any():
+        if members and wanted.any() and not (states[wanted] & 15).any():
             q = int(np.flatnonzero(wanted)[0])
             spot = Spot(Store.L2BM, divmod(q, self._size.l2b_per_group), item.lc)
             self._nothing(line, item.text, spot, int(wanted.sum()) - 1)
@@ -153,7 +153,7 @@ class Banks:
         members = list(item.members)
         states = self._by_l2b()[:, members][..., lb]  # [q][member][k]
         wanted = self._wanted()
-        if members and not (states[wanted] & 15).any():
+        if members and wanted.any() and not (states[wanted] & 15).any():
             l1 = int(np.flatnonzero(wanted)[0]) * self._size.l1b_per_l2b + members[0]
             self._nothing(line, item.text, self._l1_spot(Store.L1BM, l1, item.lb), int(wanted.sum()) * len(members) - 1)
             states = np.full_like(states, KNOWN)
@@ -190,7 +190,7 @@ class Banks:
         target = self._by_l2b()
         sources = sorted({source for source, _ in item.inner})
         wanted = self._wanted()
-        if sources and not (states[wanted][:, sources] & 15).any():
+        if sources and wanted.any() and not (states[wanted][:, sources] & 15).any():
             l1 = int(np.flatnonzero(wanted)[0]) * self._size.l1b_per_l2b + sources[0]
             self._nothing(line, item.text, self._l1_spot(Store.L1BM, l1, item.lb), 0)
 
@@ -206,7 +206,7 @@ class Banks:
         banks = slice(item.bank, None, self._size.l2b_per_group)
         addresses = np.arange(item.lc, item.lc + DARS_LWS) % self._size.l2bm
         states = self._shadow[Store.L2BM][banks][:, addresses]
-        if not (states & 15).any():
+        if self._l1bs.any() and not (states & 15).any():
             self._nothing(line, item.text, Spot(Store.L2BM, (0, item.bank), item.lc), self._size.groups - 1)
             states = np.full_like(states, KNOWN)
         buffer = self._shadow[Store.DARBUF]

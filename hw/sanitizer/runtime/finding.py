@@ -36,8 +36,7 @@ class Finding:
             return ""
         names = ("group", "L2B", "L1B", "MAB", "PE")
         place = ", ".join(f"{name} {index}" for name, index in zip(names, self.spot.place, strict=False))
-        unit = "word " if self.spot.store.in_words else ""
-        return f"{place}, {self.spot.store.label} {unit}{self.spot.address}"
+        return f"{place}, {self.spot.name}"
 
     @property
     def message(self) -> str:

@@ -101,7 +101,7 @@ class Uninitialised:
         cells = source_cells(source, self._board, self._stale)
         if not cells:
             return KNOWN_PAIR, cells
-        states = [self._shadow[one.store][one.index] for one in cells]
+        states = [np.array(self._shadow[one.store][one.index]) for one in cells]  # T and latches change in this step
         if source.width == 1 and source.mem in MEMORY:
             odd = cells[0].bits & 12 == 0
             states[0] = np.where(odd, WORD_FROM_ODD[states[0]], states[0] & np.uint8(0xCC)) | np.uint8(0x33)
