@@ -24,6 +24,7 @@ from compiler.plan.genes import label_genes
 from compiler.plan.importer import import_model
 from compiler.plan.layouts import plan_layouts
 from compiler.plan.strategy import variants
+from compiler.report.occupancy import occupancy_counters
 from compiler.report.report import build_report
 from compiler.report.write import write_json, write_text
 from compiler.schedulers.placement import Schedule
@@ -156,5 +157,6 @@ def write_artifacts(compiled: Compiled, options: Options, codegen_dir: Path) -> 
     write_text(paths["model.vsm"], compiled.program.source)
     write_json(paths["report.json"], compiled.report)
     write_json(paths["option.json"], options.to_option_json())
-    write_chrome(compiled.timing.events, paths["trace.json"], regions=compiled.timing.regions)
+    counters = occupancy_counters(compiled.graph, compiled.timing.regions)
+    write_chrome(compiled.timing.events, paths["trace.json"], regions=compiled.timing.regions, counters=counters)
     return list(paths.values())

@@ -70,6 +70,6 @@ def double_matrix_body(half: str, multiply_only: bool, out: FloatFormat) -> Any:
             out[LANES + i] = U0
             flags[i] = (r >> sign_shift ^ U1) * flag_bits
         if mixed:
-            report_mixed(s0, mat, par, _row_sum, first, first + 2)
+            report_mixed(s0, mat, par, _row_sum, first, first + 2, 256)
 
     return body

@@ -116,6 +116,6 @@ def single_matrix_body(prec: str, multiply_only: bool, out: FloatFormat) -> Any:
                     out[LANES + i] = U0
                     flags[i] = (a >> sign ^ U1) * high_flags | (b >> sign ^ U1) * low_flags
         if mixed:
-            report_mixed(s0, mat, par, row_sum, 0, 8)
+            report_mixed(s0, mat, par, row_sum, 0, 8, 128)
 
     return body

@@ -33,12 +33,12 @@ def mixed_code(kind: Any, m: Any, place: Any) -> Any:
 
 
 @out_of_line
-def report_mixed(s0: Any, mat: Any, par: Any, row_sum: Any, first: Any, last: Any) -> None:
-    """Find the first mixed block of an f, g or d product over rows first..last-1 and write par[7]."""
+def report_mixed(s0: Any, mat: Any, par: Any, row_sum: Any, first: Any, last: Any, step: Any) -> None:
+    """Find the first mixed block of an f, g or d product over rows first..last-1, `step` apart, and write par[7]."""
     for m in range(16):
         for c in range(4):
             for row in range(first, last):
-                mixes = row_sum(mat, s0, row * 64 + m, c * 64 + m)
+                mixes = row_sum(mat, s0, row * step + m, c * 64 + m)
                 if mixes[-2] != U0:
                     par[ERROR_SLOT] = mixed_code(MATRIX_ROW, m, row)
                     return

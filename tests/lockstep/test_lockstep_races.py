@@ -27,7 +27,7 @@ zero $lr0v
 nop
 l1bmd $lr0v $lb0
 mvp/n64i01 $lc0@0.0 $p64@0
-nop
+nop/2
 l2bmd $lb0 $lc0
 nop; wait i01
 """
