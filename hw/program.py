@@ -17,7 +17,9 @@ PER_CYCLE = tuple[int, int, int, int]
 
 
 class Mem(IntEnum):
-    """Everything a PE operand can name.  The first five are memories, the rest latches, constants and write-only targets."""
+    """Everything a PE operand can name.  The first five are memories, the rest latches, constants and write-only
+    targets.
+    """
 
     LM0 = 0
     LM1 = 1
@@ -72,10 +74,10 @@ class MaskRef:
 class Source:
     """One PE-side input of an item.
 
-    `width` is the number of words read (1, 2, 4); missing words of the 2LW datapath are 0.  `addr` holds the word address
-    of each cycle before BAR, T and `j` are added.  FIXED: `value` is a `Fixed`, `element_bits` (16/32/64) its replication.
-    IMM: `imm` holds the two long words.  `transforms` are kernels applied in order to the gathered 2LW (sign
-    inversion, `e` widening, `r` narrowing); each is a SOURCE kernel.
+    `width` is the number of words read (1, 2, 4); missing words of the 2LW datapath are 0.  `addr` holds the word
+    address of each cycle before BAR, T and `j` are added.  FIXED: `value` is a `Fixed`, `element_bits` (16/32/64) its
+    replication. IMM: `imm` holds the two long words.  `transforms` are kernels applied in order to the gathered 2LW
+    (sign inversion, `e` widening, `r` narrowing); each is a SOURCE kernel.
     """
 
     mem: Mem
@@ -91,7 +93,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Dest:
-    """One PE-side output.  T always has width 4.  OMR: `addr[0]` is the entry.  BAR: width 1 takes w0, width 2 takes w1."""
+    """One PE-side output.  T always has width 4.  OMR: `addr[0]` is the entry.  BAR: width 1 takes w0, width 2 takes
+    w1.
+    """
 
     mem: Mem
     width: int = 4
@@ -124,8 +128,8 @@ class L1Map:
     """How one L1BM instruction lays the PE-side long words on the L1BM.
 
     `offset(c, w, m, p)` is the L1BM offset of long word w (0..lws-1) of PE (m, p) in cycle c; `span` the number of L1BM
-    long words of one step.  PE->L1BM: only MABs with `writes(m)` take part; with `stages` > 0 the MABs that share an offset
-    are reduced (1: four MABs 4h..4h+3 in one circuit; 2: that, then the four partial results).
+    long words of one step.  PE->L1BM: only MABs with `writes(m)` take part; with `stages` > 0 the MABs that share an
+    offset are reduced (1: four MABs 4h..4h+3 in one circuit; 2: that, then the four partial results).
     """
 
     name: str
@@ -200,10 +204,10 @@ class L2Kind(IntEnum):
 class L2Move:
     """An L2BM item; acts in all eight L2Bs.
 
-    DOWN: `members` L1Bs receive.  UP: `members` write (one for `l2bm@n`, all for `l2bmd`).  REDUCE: one circuit `kernel` over
-    the `members` that share an L2BM offset; absent inputs are the kernel's unit value.  INNER (`l2bmi`): `inner` lists
-    (source, destination) L1B pairs, `lb`->`lb2`.  DARS: `lc` is L2BM address, `bank` the L2B in each group, `dar` the
-    first entry.  DARW has no operands.
+    DOWN: `members` L1Bs receive.  UP: `members` write (one for `l2bm@n`, all for `l2bmd`).  REDUCE: one circuit
+    `kernel` over the `members` that share an L2BM offset; absent inputs are the kernel's unit value.  INNER
+    (`l2bmi`): `inner` lists (source, destination) L1B pairs, `lb`->`lb2`.  DARS: `lc` is L2BM address, `bank` the L2B
+    in each group, `dar` the first entry.  DARW has no operands.
     """
 
     unit: Unit
@@ -318,7 +322,8 @@ Line = Step | Mv | MvNop | Debug
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A named stretch of a program (a layer): it starts at index `start` of `Program.lines` and runs to the next one."""
+    """A named stretch of a program (a layer): it starts at index `start` of `Program.lines` and runs to the next one.
+    """
 
     start: int
     name: str

@@ -37,10 +37,11 @@ class Kernel:
 
     body(s0, s1, s2, out, flags, mat, par): plain Python function that Numba compiles; pointers to uint64 (flags: uint8,
         par: int64).  `mat` points at one matrix plane: 16 rows x 4 PEs x 16 MABs of uint64, index row*64 + p*16 + m.
-        flags[c*64 + p*16 + m] receives four bits.  `out` never aliases an input.  Kernels without flags leave `flags` alone.
-    reference: LANES/SOURCE: ``reference(x, y, z, mat, par) -> (out, flags)`` for one MAB in one cycle: x, y, z lists of
-        four (lw0, lw1) Python ints, mat a list of 16 rows of four ints, par a tuple, out four (lw0, lw1), flags four ints 0..15.
-        Matrix writes and reads take the cycle as the last element of par and may change mat in place.
+        flags[c*64 + p*16 + m] receives four bits.  `out` never aliases an input.  Kernels without flags leave `flags`
+        alone.
+    reference: LANES/SOURCE: ``reference(x, y, z, mat, par) -> (out, flags)`` for one MAB in one cycle: x, y, z lists
+        of four (lw0, lw1) Python ints, mat a list of 16 rows of four ints, par a tuple, out four (lw0, lw1), flags four
+        ints 0..15.  Matrix writes and reads take the cycle as the last element of par and may change mat in place.
         REDUCE: ``reference(inputs, par) -> int`` on single long words (par without the two counts).
     unit_value: REDUCE only, the long word that stands for an absent input.
     """
