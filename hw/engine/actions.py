@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hw.engine.dar import DarAction
 from hw.engine.errors import EngineError
 from hw.program import Debug, Mv, Unit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """PE steps without anything in between: blocks first..last-1; `cost` is a rough time in microseconds."""
+    """PE steps without anything in between: blocks first..last-1; `cost` is a rough time in microseconds.
 
+    `number` counts the segments of a program.  `areas`: all that the steps can touch of an L1B (`hw.engine.footprint`),
+    None when that is not known.
+    """
+
+    number: int
     first: int
     last: int
     cost: int
+    areas: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,23 @@ def load(o: Any, memory: Any, tables: Any, out: Any) -> None:
 
 
 @register_jitable
+def load_rows(o: Any, memory: Any, tables: Any, row_table: Any) -> None:
+    """LOAD_ROWS: each long word to the 16 MABs of a row; rows of an absent LW1 become 0."""
+    source, rows, index = u64_at(memory), i64_at(row_table), i64_at(tables + o[4] * _INDEX)
+    base, last = o[2], o[3] - 1
+    for w in range(o[5]):
+        for c in range(4):
+            to = u64_at(rows[w * 4 + c])
+            for p in range(4):
+                value = source[(base + index[w * 16 + c * 4 + p]) & last]
+                for m in range(16):
+                    to[p * 16 + m] = value
+    if o[5] == 1:
+        for c in range(4):
+            zero_bytes(rows[4 + c], 512)
+
+
+@register_jitable
 def store(o: Any, source: Any, l1bm: Any, turn: Any, tables: Any) -> None:
     """STORE: lanes of a tile (or of the reduction result) -> L1BM (address >= 0) and turnaround register."""
     data, lanes = u64_at(source), i64_at(tables + o[5] * _INDEX)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 import numpy as np
@@ -24,7 +25,8 @@ OnDebug = Callable[[Debug, Board], None]
 class Execution:
     """A run in progress: performs the actions of a lowered program one by one.  A context manager (it may own threads).
 
-    move: what to do with an MV; by default it completes at once.
+    move: what to do with an MV; by default it completes at once.  general: makes the form to use instead of `lowered`
+    while that one's assumption does not hold (some base address register is not 0).
     """
 
     def __init__(
@@ -36,32 +38,39 @@ class Execution:
         threads: int | None = None,
         strict: bool = True,
         move: Callable[[Mv], None] | None = None,
+        general: Callable[[], Lowered] | None = None,
     ) -> None:
         if board.topology != lowered.topology:
             raise LoweringError(f"lowered for {lowered.topology}, but the board has {board.topology}")
         self._lowered, self._board = lowered, board
         self._on_debug, self._strict = on_debug, strict
         self._move = move or (lambda mv: Transfer(mv, board).run())
+        self._general = general
         self._blocked = False
         if lowered.stale_start and not board.t_pending:
             board.t_previous[:] = board.t
-        self._machine = Machine(lowered, board, threads or os.cpu_count() or 1)
+        self._threads = threads or os.cpu_count() or 1
+        self._machines: dict[bool, Machine] = {}  # by: is it the general form?
+        self._now: Machine | None = None  # None: the registers must be looked at
+        self._helpers: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Execution:
-        self._machine.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._machine.__exit__(kind, error, at)
+        if self._helpers is not None:
+            self._helpers.shutdown()
 
     def perform(self, action: Action) -> None:
         """The next action of the program."""
         if isinstance(action, DebugAction):
             _debug(action, self._board, self._on_debug)
+            self._now = None
         elif self._blocked:
             return
         elif isinstance(action, Segment):
-            self._machine.run(action)
+            self._now = self._now or self._machine()
+            self._now.run(action.number)
         elif isinstance(action, MvAction):
             self._move(action.mv)
         elif isinstance(action, LatchCheck):
@@ -73,6 +82,20 @@ class Execution:
         else:
             action.run(self._board)
 
+    def _machine(self) -> Machine:
+        """The machine whose form fits the base address registers as they are now."""
+        general = self._lowered.assumes_zero_bars and self._general is not None and bool(self._board.bar.any())
+        machine = self._machines.get(general)
+        if machine is None:
+            lowered = self._general() if general and self._general else self._lowered
+            machine = self._machines[general] = Machine(lowered, self._board, self._threads, self._pool)
+        return machine
+
+    def _pool(self) -> ThreadPoolExecutor:
+        if self._helpers is None:
+            self._helpers = ThreadPoolExecutor(self._threads)
+        return self._helpers
+
     def finish(self) -> None:
         """All actions are done: record what the next program on this board must know."""
         lowered, board = self._lowered, self._board
@@ -83,19 +106,32 @@ class Execution:
 
 
 class LoweredProgram:
-    """A program ready to run any number of times.  Two runs must not share a board at the same time."""
+    """A program ready to run any number of times.  Two runs must not share a board at the same time.
 
-    def __init__(self, lowered: Lowered) -> None:
-        self._lowered = lowered
+    There are two forms with the same actions: one that is right while base address registers are 0 unless the program
+    itself sets them, and a general one, made when a board needs it.
+    """
+
+    def __init__(self, program: Program, topology: Topology | None = None, *, fast: bool = True) -> None:
+        self._program, self._topology, self._fast = program, topology, fast
+        self._lowered = _lower(program, topology, bars_zero=True, fast=fast)
+        self._general_form: Lowered | None = None
 
     def run(
         self, board: Board, *, on_debug: OnDebug | None = None, threads: int | None = None, strict: bool = True
     ) -> None:
         """Execute the program on `board`; see `execute`."""
-        with Execution(self._lowered, board, on_debug=on_debug, threads=threads, strict=strict) as execution:
+        with Execution(
+            self._lowered, board, on_debug=on_debug, threads=threads, strict=strict, general=self._general
+        ) as execution:
             for action in self._lowered.actions:
                 execution.perform(action)
         execution.finish()
+
+    def _general(self) -> Lowered:
+        if self._general_form is None:
+            self._general_form = _lower(self._program, self._topology, fast=self._fast)
+        return self._general_form
 
 
 def _debug(action: DebugAction, board: Board, on_debug: OnDebug | None) -> None:
@@ -120,9 +156,12 @@ def _check_latch(action: LatchCheck, board: Board) -> None:
         raise invalid_latch(action.unit, state, action.line, action.text)
 
 
-def lower(program: Program, topology: Topology | None = None) -> LoweredProgram:
-    """Lower a program for boards of the given size (MN-Core 2 without one).  LoweringError for impossible lines."""
-    return LoweredProgram(_lower(program, topology))
+def lower(program: Program, topology: Topology | None = None, *, fast: bool = True) -> LoweredProgram:
+    """Lower a program for boards of the given size (MN-Core 2 without one).  LoweringError for impossible lines.
+
+    fast=False leaves out the stand-ins of `hw.kernels.fast`: slower, the same bits.
+    """
+    return LoweredProgram(program, topology, fast=fast)
 
 
 def execute(

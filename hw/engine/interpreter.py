@@ -13,8 +13,8 @@ import numpy as np
 from numba.extending import register_jitable
 
 from hw.engine import layout as L
-from hw.engine.exchange import combine, down, inner_read, inner_write, load, reduce_pes, store, up
-from hw.engine.native import call_kernel, copy_bytes, i64_at, u8_at, u64_at
+from hw.engine.exchange import combine, down, inner_read, inner_write, load, load_rows, reduce_pes, store, up
+from hw.engine.native import call_kernel, copy_bytes, i64_at, take_number, u8_at, u64_at
 from hw.engine.rows import (
     flush,
     gather_lanes,
@@ -27,6 +27,7 @@ from hw.engine.rows import (
     write_t,
 )
 from hw.kernels.compile import jit
+from hw.kernels.fast_half_matrix import DECODED_WORDS
 
 # `hw.program.Fixed` in machine form
 _L2BID, _L1BID, _MABID, _PEID, _SUBPEID = range(5)
@@ -36,9 +37,13 @@ _NO_ERROR = 0x7FFFFFFFFFFFFFFF
 GATHER, COPY, FILL, FIXED, KERNEL = L.GATHER, L.COPY, L.FILL, L.FIXED, L.KERNEL
 LOAD, STORE, REDUCE, DOWN, FLUSH = L.LOAD, L.STORE, L.REDUCE, L.DOWN, L.FLUSH
 WRITE, WRITE_T, WRITE_BAR, WRITE_MASK = L.WRITE, L.WRITE_T, L.WRITE_BAR, L.WRITE_MASK
+ROWS, MATRIX, FORGET, LOAD_ROWS = L.ROWS, L.MATRIX, L.FORGET, L.LOAD_ROWS
 UP, COMBINE, INNER_READ = L.UP, L.COMBINE, L.INNER_READ
 RECORD, LINE, LOCAL, STATE_BUFFERS = L.RECORD, L.LINE, L.LOCAL, L.STATE_BUFFERS
 T, MASKS, BAR0, LATCH_LBF, TURN, L1BM, L2BM = L.T, L.MASKS, L.BAR0, L.LATCH_LBF, L.TURN, L.L1BM, L.L2BM
+MATRIX_X, ROW_TABLE, DECODED, DECODED_BY = L.MATRIX_X, L.ROW_TABLE, L.DECODED, L.DECODED_BY
+FALLBACK, FLAGS_MAU, DECODED_BYTES = L.FALLBACK, L.FLAGS_MAU, 8 * DECODED_WORDS
+_OUT_SLOT, _ROW = 24, 512
 LANE_ADDRESSES, PARAMETERS = L.LANE_ADDRESSES, L.PARAMETERS
 
 
@@ -103,6 +108,71 @@ def _kernel(o: Any, buffers: Any, kernels: Any, parameters: Any) -> Any:
 
 
 @register_jitable
+def _row_table(tables: Any, at: Any, entries: Any, buffers: Any) -> Any:
+    """Fill the row table; its address."""
+    table, entry = i64_at(buffers[ROW_TABLE]), i64_at(tables + at * 8)
+    for k in range(entries):
+        table[entry[3 * k]] = buffers[entry[3 * k + 1]] + entry[3 * k + 2]
+    return buffers[ROW_TABLE]
+
+
+@register_jitable
+def _rows(o: Any, buffers: Any, kernels: Any, tables: Any, parameters: Any) -> None:
+    """ROWS."""
+    table = _row_table(tables, o[2], o[3], buffers)
+    call_kernel(kernels[o[1]], table, table, table, table, table, table, parameters + o[4] * 8)
+
+
+@register_jitable
+def _matrix(o: Any, buffers: Any, kernels: Any, tables: Any, b: Any) -> Any:
+    """MATRIX: decode the plane if it is new, run the row kernel or, when a block is no common case, the general one.
+
+    Returns the error code.
+    """
+    error, plane = i64_at(buffers[PARAMETERS]), buffers[MATRIX_X + o[5]]
+    state = i64_at(buffers[DECODED_BY] + (2 * b + o[5]) * 8)
+    decoded = buffers[DECODED] + (2 * b + o[5]) * DECODED_BYTES
+    if state[0] != o[4] + 1 and state[0] != -(o[4] + 1):
+        table = i64_at(buffers[ROW_TABLE])
+        table[0], table[_OUT_SLOT] = plane, decoded
+        at = buffers[ROW_TABLE]
+        call_kernel(kernels[o[4]], at, at, at, at, at, plane, buffers[PARAMETERS])
+        state[0] = o[4] + 1 if error[7] == 0 else -(o[4] + 1)
+    at = _row_table(tables, o[2], o[3], buffers)
+    if state[0] > 0:
+        call_kernel(kernels[o[1]], at, at, at, at, at, decoded, buffers[PARAMETERS])
+        if error[7] == 0:
+            return 0
+    return _general_on_rows(o, buffers, kernels, tables, plane)
+
+
+@register_jitable
+def _general_on_rows(o: Any, buffers: Any, kernels: Any, tables: Any, plane: Any) -> Any:
+    """Run the kernel o[6] on copies of the rows in the row table; its error code."""
+    table, entry, tiles = i64_at(buffers[ROW_TABLE]), i64_at(tables + o[2] * 8), buffers[FALLBACK]
+    for k in range(o[3]):
+        slot = entry[3 * k]
+        if slot < _OUT_SLOT:
+            copy_bytes(tiles + slot * _ROW, table[slot], 512)
+    error = i64_at(buffers[PARAMETERS])
+    for k in range(8):
+        error[k] = 0
+    out = tiles + _OUT_SLOT * _ROW
+    flags = buffers[FLAGS_MAU]
+    call_kernel(kernels[o[6]], tiles, tiles + 8 * _ROW, tiles + 16 * _ROW, out, flags, plane, buffers[PARAMETERS])
+    for k in range(8):
+        copy_bytes(table[_OUT_SLOT + k], out + k * _ROW, 512)
+    return error[7]
+
+
+@register_jitable
+def _note(o: Any, b: Any, code: Any, error: Any) -> None:
+    """Remember the error of the earliest line."""
+    if code != 0 and o[LINE] < error[0]:
+        error[0], error[1], error[2] = o[LINE], b, code
+
+
+@register_jitable
 def _run_ops(
     ops: Any,
     start: Any,
@@ -120,16 +190,18 @@ def _run_ops(
     for k in range(start, end):
         o = i64_at(ops + k * (RECORD * 8))
         code = o[0]
-        if code == GATHER:
+        if code == ROWS:
+            _rows(o, buffers, kernels, tables, parameters)
+        elif code == MATRIX:
+            _note(o, b, _matrix(o, buffers, kernels, tables, b), error)
+        elif code == GATHER:
             if _uses_lanes(o, bars):
                 _lanes(o, buffers)
                 gather_lanes(o[3], buffers[o[1]], buffers[LANE_ADDRESSES], buffers[o[2]])
             else:
                 gather_rows(o, buffers[o[1]], buffers[o[2]])
         elif code == KERNEL:
-            found = _kernel(o, buffers, kernels, parameters)
-            if found != 0 and o[LINE] < error[0]:
-                error[0], error[1], error[2] = o[LINE], b, found
+            _note(o, b, _kernel(o, buffers, kernels, parameters), error)
         elif code == WRITE:
             if _uses_lanes(o, bars):
                 _lanes(o, buffers)
@@ -142,6 +214,10 @@ def _run_ops(
             _fill(o, buffers[o[1]])
         elif code == FIXED:
             _fixed(o, buffers[o[1]], q, b)
+        elif code == LOAD_ROWS:
+            load_rows(o, buffers[o[1]], tables, _row_table(tables, o[6], o[7], buffers))
+        elif code == FORGET:
+            i64_at(buffers[DECODED_BY] + (2 * b + o[1]) * 8)[0] = 0
         elif code == LOAD:
             load(o, buffers[o[1]], tables, buffers[o[6]])
         elif code == REDUCE:
@@ -190,8 +266,8 @@ def _run_across(o: Any, buffers: Any, l1bm_stride: Any, tables: Any, kernels: An
 
 @jit
 def run_segment(
-    first_q: Any,
-    last_q: Any,
+    next_q: Any,
+    l2bs: Any,
     l1bs: Any,
     first_block: Any,
     last_block: Any,
@@ -206,26 +282,32 @@ def run_segment(
     bars_at: Any,
     errors_at: Any,
 ) -> Any:
-    """Run blocks first_block..last_block-1 for L2Bs first_q..last_q-1.  All arguments are int64; `_at`, ops, tables and
-    parameters are addresses.
+    """Run blocks first_block..last_block-1 for L2Bs taken from a counter that all workers share, while it is < `l2bs`.
 
-    l1bs: L1Bs of an L2B.  state: base addresses of the state buffers and of L2BM, then their strides.  active: uint8
-    for each L1B of the board, 0 leaves its LOCAL work out.  buffers: this worker's buffer table with scratch addresses
-    filled in; bars: its int64 [l1bs][2].  errors: int64 [q][3], (line index, L1B in the L2B, code) of the earliest
-    failing op; an L2B stops at the end of the block that failed.  Returns the number of L2Bs that failed.
+    All arguments are int64; next_q, `_at`, ops, tables and parameters are addresses.  l1bs: L1Bs of an L2B.  state:
+    base addresses of the state buffers and of L2BM, then their strides.  active: uint8 for each L1B of the board, 0
+    leaves its LOCAL work out.  buffers: this worker's buffer table with scratch addresses filled in; bars: its int64
+    [l1bs][2].  errors: int64 [q][3], (line index, L1B in the L2B, code) of the earliest failing op; an L2B stops at the
+    end of the block that failed.  Returns the number of L2Bs that failed.
     """
-    blocks, kernels, bases = i64_at(blocks_at), i64_at(kernels_at), i64_at(state_at)
-    strides = i64_at(state_at + (STATE_BUFFERS + 1) * 8)
+    bases, strides = i64_at(state_at), i64_at(state_at + (STATE_BUFFERS + 1) * 8)
     active, buffers = u8_at(active_at), i64_at(buffers_at)
+    blocks, kernels = i64_at(blocks_at), i64_at(kernels_at)
     failed = 0
-    for q in range(first_q, last_q):
+    while True:
+        q = take_number(next_q)
+        if q >= l2bs:
+            return failed
         error = i64_at(errors_at + q * 24)
         error[0] = _NO_ERROR
         first = q * l1bs
         buffers[L2BM] = bases[L2BM] + q * strides[L2BM]
+        decoded_by = i64_at(buffers[DECODED_BY])
         for b in range(l1bs):
-            _enter(buffers, bases, strides, first + b)
-            _find_bars(i64_at(bars_at + b * 16), buffers)
+            if active[first + b]:
+                _enter(buffers, bases, strides, first + b)
+                _find_bars(i64_at(bars_at + b * 16), buffers)
+            decoded_by[2 * b] = decoded_by[2 * b + 1] = 0
         for k in range(first_block, last_block):
             start, end = blocks[3 * k + 1], blocks[3 * k + 2]
             if blocks[3 * k] != LOCAL:
@@ -240,4 +322,3 @@ def run_segment(
             if error[0] != _NO_ERROR:
                 failed += 1
                 break
-    return failed

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from hw.kernels.abi import LANES, TILE
+from hw.kernels.fast_half_matrix import DECODED_WORDS
 
 RECORD: Final = 16
 LINE: Final = 15
@@ -28,6 +29,10 @@ WRITE: Final = 11  # memory, source and as GATHER, mask kind, mask value | (1 fo
 WRITE_T: Final = 12  # source, mask kind, mask value, words
 WRITE_BAR: Final = 13  # BAR 0/1, source, width, mask kind, mask value, words
 WRITE_MASK: Final = 14  # entry, flags, mask kind, mask value
+ROWS: Final = 15  # row kernel number, row table, its entries, parameter offset
+MATRIX: Final = 16  # row kernel number, row table, its entries, decoder number, plane 0/1, general kernel number
+FORGET: Final = 17  # plane 0/1 was written
+LOAD_ROWS: Final = 18  # L1BM or turn, address, wrap, table [w][c][p], long words, row table, its entries
 
 # --- op codes of one L2B ------------------------------------------------------------------------------------------
 UP: Final = 20  # L2BM address, L1BM address, count, L2BM table, L1BM table, members, L2BM wrap, L1BM wrap
@@ -52,6 +57,9 @@ COST: Final = {
     DOWN: 3,
     FLUSH: 8,
     WRITE: 3,
+    ROWS: 5,
+    MATRIX: 35,
+    LOAD_ROWS: 4,
 }
 OTHER_COST: Final = 8
 MATRIX_COST: Final = 100  # a KERNEL that uses a matrix register
@@ -97,11 +105,26 @@ OUT_MAU: Final = 28
 OUT_LBF: Final = 29
 OUT_MREAD: Final = 30
 OUT_NONE: Final = 31
-NARROW: Final = 32  # sources of at most one long word: LW1 of these tiles is always 0
+ROW_TABLE: Final = 32  # row addresses of the op at hand
+DECODED: Final = 33  # decoded planes [L1B of the L2B][plane]
+DECODED_BY: Final = 34  # int64 [L1B of the L2B][plane]: decoder number + 1, negative when it refused, 0 not decoded
+OTHER_ALU: Final = 35  # a step that reads a latch and writes it anew writes here
+OTHER_MAU: Final = 36
+OTHER_LBF: Final = 37
+OTHER_MREAD: Final = 38
+FALLBACK: Final = 39  # four tiles: operands of a refused row kernel
+NARROW: Final = 40  # sources of at most one long word: LW1 of these tiles is always 0
 NARROW_COUNT: Final = 8
 WIDE: Final = NARROW + NARROW_COUNT
 WIDE_COUNT: Final = 24
 BUFFERS: Final = WIDE + WIDE_COUNT
+
+OTHER: Final = {
+    LATCH_ALU: OTHER_ALU,
+    LATCH_MAU: OTHER_MAU,
+    LATCH_LBF: OTHER_LBF,
+    LATCH_MREAD: OTHER_MREAD,
+}
 
 _SIZES: Final = {
     FLAGS_ALU: LANES // 8,
@@ -111,15 +134,23 @@ _SIZES: Final = {
     REDUCE_IN: 4 * 2 * LANES // 4,
     REDUCE_MID: LANES // 2,
     REDUCE_OUT: LANES // 2,
-    STAGE: 8 * 64,
+    ROW_TABLE: 32,
+    FALLBACK: 4 * TILE,
 }
 
 
-def scratch_offsets() -> tuple[dict[int, int], int]:
-    """Offset in long words of every scratch buffer, and the total; every buffer starts at a multiple of 64 bytes."""
+_SIZES_PER_L1B: Final = {STAGE: 64, DECODED: 2 * DECODED_WORDS, DECODED_BY: 2}
+
+
+def scratch_offsets(l1bs: int) -> tuple[dict[int, int], int]:
+    """Offset in long words of every scratch buffer of a worker for L2Bs of `l1bs` L1Bs, and the total.
+
+    Every buffer starts at a multiple of 64 bytes.
+    """
     offsets: dict[int, int] = {}
     end = 0
     for buffer in range(ZERO, BUFFERS):
         offsets[buffer] = end
-        end += _SIZES.get(buffer, TILE)
+        size = _SIZES_PER_L1B[buffer] * l1bs if buffer in _SIZES_PER_L1B else _SIZES.get(buffer, TILE)
+        end += -(-size // 8) * 8
     return offsets, end

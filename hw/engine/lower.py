@@ -16,14 +16,17 @@ from hw.engine import layout as L
 from hw.engine.actions import Action, DebugAction, Fault, LatchCheck, MvAction, Segment
 from hw.engine.dar import DarAction, dar_items
 from hw.engine.errors import Deadlock, EngineError, InvalidLatch, LoweringError, TagReuse
+from hw.engine.footprint import footprint
+from hw.engine.liveness import live_latches, sources_of
 from hw.engine.moves import check_mv
-from hw.engine.step import StepLowering
+from hw.engine.step import StepLowering, StepState
 from hw.engine.tables import Pool
 from hw.kernels.abi import Kernel
-from hw.program import Compute, Debug, L2Kind, L2Move, Line, Mem, Mv, PeStore, Program, Source, Step, Unit
+from hw.program import Debug, L2Kind, L2Move, Line, Mem, Mv, PeStore, Program, Step, Unit
 from hw.state.board import LatchState
 from hw.state.topology import Topology
 
+_WORTH_COMPARING = 300  # microseconds of work from which looking for L1Bs in the same state can pay
 _CHECKED = {Mem.ALUF: Unit.ALU, Mem.MAUF: Unit.MAU}
 _NAMES = {Mem.ALUF: "$aluf", Mem.MAUF: "$mauf"}
 
@@ -34,6 +37,7 @@ class Lowered:
 
     `stale_start`: the first step reads T, so it depends on what ran before; `ends_with_t`: the last step wrote T (None:
     no step at all).  `line_starts`: with separate lines, the first action of every line, and their number at the end.
+    `assumes_zero_bars`: right only while base address registers that the program has not written are 0.
     """
 
     actions: tuple[Action, ...]
@@ -47,18 +51,9 @@ class Lowered:
     latches: dict[Unit, LatchState | None]
     stale_start: bool
     ends_with_t: bool | None
-    line_starts: tuple[int, ...] = ()
-
-
-def sources_of(step: Step) -> list[Source]:
-    """All PE-side operands a step reads."""
-    found: list[Source] = []
-    for item in step.items:
-        if isinstance(item, Compute):
-            found += item.sources
-        elif isinstance(item, PeStore):
-            found.append(item.source)
-    return found
+    line_starts: tuple[int, ...]
+    segments: tuple[Segment, ...]
+    assumes_zero_bars: bool
 
 
 def reads_t(step: Step) -> bool:
@@ -72,8 +67,12 @@ def reads_t(step: Step) -> bool:
 class _Lowering:
     program: Program
     topology: Topology
-    separate: bool = False
+    separate: bool
+    bars_zero: bool  # base address registers are 0 so far
+    fast: bool
+    assumes_zero_bars: bool
     line_starts: list[int] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
     pool: Pool = field(default_factory=Pool)
     actions: list[Action] = field(default_factory=list)
     ops: list[list[int]] = field(default_factory=list)
@@ -84,9 +83,12 @@ class _Lowering:
     tags: dict[int, int] = field(default_factory=dict)  # tag: raised, not waited for
     latches: dict[Unit, LatchState | None] = field(default_factory=lambda: {Unit.ALU: None, Unit.MAU: None})
     wrote_t: bool | None = None  # by the last step; None before the first
+    live: list[frozenset[int]] = field(default_factory=list)  # latches, after each line
+    latch_at: dict[int, int] = field(default_factory=dict)  # where latches lie inside the open LOCAL block
 
     def run(self) -> Lowered:
         lines = self.program.lines
+        self.live = live_latches(lines, separate=self.separate)
         steps = [i for i, line in enumerate(lines) if isinstance(line, Step)]
         following = dict(zip([-1, *steps], [*steps, -1], strict=True))  # step index -> index of the next step
         current = -1
@@ -132,6 +134,8 @@ class _Lowering:
             stale_start=isinstance(first, Step) and reads_t(first),
             ends_with_t=self.wrote_t,
             line_starts=self._starts(),
+            segments=tuple(self.segments),
+            assumes_zero_bars=self.assumes_zero_bars,
         )
 
     def _starts(self) -> tuple[int, ...]:
@@ -144,6 +148,10 @@ class _Lowering:
     # --- segments ---------------------------------------------------------------------------------------------
 
     def _end_local(self) -> None:
+        for latch, buffer in self.latch_at.items():
+            if buffer != latch:
+                self.ops.append([L.COPY, buffer, latch] + [0] * (L.RECORD - 3))
+        self.latch_at = {}
         if len(self.ops) > self.local_start:
             self.blocks.append((L.LOCAL, self.local_start, len(self.ops)))
         self.local_start = len(self.ops)
@@ -162,7 +170,11 @@ class _Lowering:
         if len(self.blocks) > self.first_block:
             first_op = self.blocks[self.first_block][1]
             cost = sum(_cost(op) for op in self.ops[first_op:])
-            self.actions.append(Segment(self.first_block, len(self.blocks), cost))
+            areas = None
+            if self.bars_zero and cost >= _WORTH_COMPARING and len(self.blocks) == self.first_block + 1:
+                areas = footprint(self.ops[first_op:], self.pool.values)
+            self.segments.append(Segment(len(self.segments), self.first_block, len(self.blocks), cost, areas))
+            self.actions.append(self.segments[-1])
         self.first_block = len(self.blocks)
         if self.drains:
             self.actions.append(DarAction(tuple(self.drains)))
@@ -231,10 +243,22 @@ class _Lowering:
         if fault is not None:
             return fault
         self._dar(step)
-        lowering = StepLowering(step, index, self.pool, self.topology, self.wrote_t is not False, t_needed)
+        if any(isinstance(item, L2Move) and item.kind is not L2Kind.DOWN for item in step.items):
+            self._end_local()  # the step starts with ops across L1Bs
+        state = StepState(
+            stale_t=self.wrote_t is not False,
+            keep_t=t_needed,
+            bars_zero=self.bars_zero,
+            live=self.live[index],
+            latch_at=self.latch_at,
+            fast=self.fast,
+        )
+        lowering = StepLowering(step, index, self.pool, self.topology, state)
         result = lowering.lower()
+        self.bars_zero &= not lowering.writes_bar
         self._across(result.before)
         self.ops += result.local
+        self.latch_at = lowering.latch_at
         self._across(result.after)
         self.wrote_t = lowering.writes_t
         if not step.hold:
@@ -266,11 +290,20 @@ def invalid_latch(unit: Unit, state: LatchState, line: int, text: str) -> Invali
     return InvalidLatch(f"{name} is read but {why}; expected a {unit.name} item one step earlier", line, text)
 
 
-def lower(program: Program, topology: Topology | None = None, *, separate: bool = False) -> Lowered:
+def lower(
+    program: Program,
+    topology: Topology | None = None,
+    *,
+    separate: bool = False,
+    bars_zero: bool = False,
+    fast: bool = True,
+) -> Lowered:
     """Lower a program for boards of the given size (MN-Core 2 without one).
 
     separate: no action spans two lines, and `line_starts` says which actions belong to which line.
+    bars_zero: make code that is right only while all base address registers are 0 where the program does not write
+    them.  fast: use the stand-ins of `hw.kernels.fast`.
     LoweringError for lines no step or MV can be.  What goes wrong only when it is reached (deadlock, tag reuse, invalid
     latch) becomes an action that raises at its place.
     """
-    return _Lowering(program, topology or Topology(), separate).run()
+    return _Lowering(program, topology or Topology(), separate, bars_zero, fast, bars_zero).run()

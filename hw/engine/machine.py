@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,13 @@ from hw.engine.actions import Segment
 from hw.engine.errors import MixedExponents
 from hw.engine.interpreter import run_segment
 from hw.engine.lower import Lowered
+from hw.engine.twins import copy_twins, find_twins
 from hw.kernels.mixed import MATRIX_ROW, decode
 from hw.program import Step
 from hw.state.board import Board
 
 _ALIGN = 8  # long words in a cache line
+_COMPARING = 1 / 50  # microseconds of work per byte of an L1B from which comparing L1Bs pays
 _WORTH_A_THREAD = 150  # microseconds of work from which handing a segment to threads pays
 
 
@@ -25,7 +27,7 @@ class _Worker:
     """Scratch memory, buffer table and base register flags of one thread."""
 
     def __init__(self, l1bs: int) -> None:
-        offsets, size = L.scratch_offsets()
+        offsets, size = L.scratch_offsets(l1bs)
         self._scratch = np.zeros(size + _ALIGN, np.uint64)
         start = -(-self._scratch.ctypes.data // 64) * 64
         self.buffers = np.zeros(L.BUFFERS, np.int64)
@@ -35,16 +37,18 @@ class _Worker:
 
 
 class Machine:
-    """A board bound to a lowered program; use as a context manager (it may own threads)."""
+    """A board bound to a lowered program.  `pool` runs the segments that are worth more than one thread."""
 
-    def __init__(self, lowered: Lowered, board: Board, threads: int) -> None:
+    def __init__(self, lowered: Lowered, board: Board, threads: int, pool: Callable[[], ThreadPoolExecutor]) -> None:
         size = board.topology
-        self._lowered, self._board = lowered, board
+        self._lowered, self._board, self._pool = lowered, board, pool
         self._threads = max(1, min(threads, size.l2bs))
         self._kernels = np.array([kernel.address for kernel in lowered.kernels] or [0], np.int64)
         self._state = _state_table(board)
         self._active = np.ones(size.l1bs, np.uint8)
+        self._twins = np.zeros(size.l1bs, np.int64)
         self._errors = np.zeros((size.l2bs, 3), np.int64)
+        self._next = np.zeros(1, np.int64)
         self._addresses = [
             array.ctypes.data
             for array in (
@@ -57,45 +61,48 @@ class Machine:
                 self._active,
             )
         ]
-        self._workers = [_Worker(size.l1b_per_l2b) for _ in range(self._threads)]
-        self._pool: ThreadPoolExecutor | None = None
+        self._workers = [_Worker(size.l1b_per_l2b)]
 
-    def __enter__(self) -> Machine:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-
-    def run(self, segment: Segment) -> None:
-        """Execute a segment; MixedExponents names the earliest failing line and its first L2B and L1B."""
-        l2bs = self._board.topology.l2bs
-        if self._threads == 1 or segment.cost < _WORTH_A_THREAD:
-            failed = self._call(segment, self._workers[0], 0, l2bs)
-        else:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self._threads)
-            waiting = list(range(l2bs - 1, -1, -1))
-            jobs = [self._pool.submit(self._share, segment, worker, waiting) for worker in self._workers]
-            failed = sum(job.result() for job in jobs)
+    def run(self, number: int) -> None:
+        """Execute segment `number`; MixedExponents names the earliest failing line and its first L2B and L1B."""
+        segment = self._lowered.segments[number]
+        kinds = self._find_twins(segment)
+        cost = segment.cost * kinds // self._board.topology.l1bs
+        threads = 1 if cost < _WORTH_A_THREAD else min(self._threads, self._busy_l2bs(kinds))
+        while len(self._workers) < threads:
+            self._workers.append(_Worker(self._board.topology.l1b_per_l2b))
+        self._next[0] = 0
+        jobs = [self._pool().submit(self._call, segment, worker) for worker in self._workers[1:threads]]
+        failed = self._call(segment, self._workers[0]) + sum(job.result() for job in jobs)
+        if kinds < self._board.topology.l1bs and segment.areas is not None:
+            copy_twins(*self._areas(segment.areas), self._twins.ctypes.data)
         if failed:
             self._raise()
 
-    def _share(self, segment: Segment, worker: _Worker, waiting: list[int]) -> int:
-        """Take L2Bs from the common list until it is empty."""
-        failed = 0
-        while True:
-            try:
-                q = waiting.pop()
-            except IndexError:
-                return failed
-            failed += self._call(segment, worker, q, q + 1)
+    def _find_twins(self, segment: Segment) -> int:
+        """Set `_active` and `_twins`; the number of L1Bs to run."""
+        l1bs, areas = self._board.topology.l1bs, segment.areas
+        if areas is None or segment.cost < _COMPARING * int(areas[:, 2].sum()):
+            self._active[:] = 1
+            return l1bs
+        return int(find_twins(*self._areas(areas), self._active.ctypes.data, self._twins.ctypes.data))
 
-    def _call(self, segment: Segment, worker: _Worker, first: int, last: int) -> int:
+    def _busy_l2bs(self, kinds: int) -> int:
+        """L2Bs with work, of `kinds` L1Bs to run."""
+        size = self._board.topology
+        if kinds == size.l1bs:
+            return size.l2bs
+        return int(np.count_nonzero(self._active.reshape(size.l2bs, -1).any(axis=1)))
+
+    def _areas(self, areas: NDArray[np.int64]) -> tuple[int, int, int, int]:
+        return areas.ctypes.data, len(areas), self._state.ctypes.data, self._board.topology.l1bs
+
+    def _call(self, segment: Segment, worker: _Worker) -> int:
+        size = self._board.topology
         arguments = [
-            first,
-            last,
-            self._board.topology.l1b_per_l2b,
+            self._next.ctypes.data,
+            size.l2bs,
+            size.l1b_per_l2b,
             segment.first,
             segment.last,
             *self._addresses,

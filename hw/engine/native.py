@@ -65,6 +65,14 @@ def _call(context: Any, function: Any, s0: Any, s1: Any, s2: Any, out: Any, flag
     return types.void(*[types.int64] * 8), codegen
 
 
+def _take(context: Any, counter: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        counter = builder.inttoptr(args[0], _I64.as_pointer())
+        return builder.atomic_rmw("add", counter, ir.Constant(_I64, 1), "monotonic")
+
+    return types.int64(types.int64), codegen
+
+
 u64_at: Any = _pointer(types.uint64)
 """u64_at(address): pointer to uint64."""
 i64_at: Any = _pointer(types.int64)
@@ -77,3 +85,5 @@ zero_bytes: Any = intrinsic(_zero)
 """zero_bytes(target, count): memset to 0."""
 call_kernel: Any = intrinsic(_call)
 """call_kernel(function, s0, s1, s2, out, flags, mat, par): call the kernel at an address with seven pointers."""
+take_number: Any = intrinsic(_take)
+"""take_number(address): the int64 there, which becomes one more; every thread gets another number."""

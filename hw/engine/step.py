@@ -12,15 +12,15 @@ from typing import Final
 
 from hw.engine import layout as L
 from hw.engine.errors import LoweringError
+from hw.engine.liveness import LATCHES, read_latches
+from hw.engine.rowplan import BAR, ROWS, RowPlan, Rows, tile_rows
 from hw.engine.tables import Pool
 from hw.kernels.abi import Kernel
+from hw.kernels.fast import FAST
 from hw.kernels.rrn import RRN_NARROW
 from hw.program import Compute, Dest, Fixed, Item, L2Kind, L2Move, MaskRef, Mem, PeLoad, PeStore, Source, Step, Unit
 from hw.state.topology import Topology
 
-_LATCH: Final = {Mem.ALUF: L.LATCH_ALU, Mem.MAUF: L.LATCH_MAU, Mem.LBF: L.LATCH_LBF, Mem.MREADF: L.LATCH_MREAD}
-_ROWS: Final = {Mem.LM0: L.LM0, Mem.LM1: L.LM1, Mem.GRF0: L.GRF0, Mem.GRF1: L.GRF1}
-_BAR: Final = {Mem.LM0: 0, Mem.LM1: 1}
 _WIDTHS: Final = (1, 2, 4)
 _OUTPUT: Final = {  # unit: latch, scratch when the step holds its latches, flags
     Unit.ALU: (L.LATCH_ALU, L.OUT_ALU, L.FLAGS_ALU),
@@ -28,6 +28,7 @@ _OUTPUT: Final = {  # unit: latch, scratch when the step holds its latches, flag
     Unit.MREAD: (L.LATCH_MREAD, L.OUT_MREAD, L.ZERO),
     Unit.MWRITE: (L.OUT_NONE, L.OUT_NONE, L.ZERO),
 }
+_FORWARDED: Final = frozenset((Unit.ALU, Unit.MAU, Unit.MREAD))
 _NARROWING: Final = frozenset(RRN_NARROW.values())
 _SIGN: Final = {16: 0x8000800080008000, 32: 0x8000000080000000, 64: 0x8000000000000000}
 _REPLICATE: Final = {16: 0x0001000100010001, 32: 0x0000000100000001, 64: 1}
@@ -54,36 +55,52 @@ class _Phases:
     write_mask: list[Op] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class StepState:
+    """What lowering knows of the steps around one.
+
+    stale_t: the step before wrote T, so this one reads its old content (isa.md 3.5).  keep_t: the next step may read
+    the content from before this one.  bars_zero: all base address registers are 0.  live: latches whose new content may
+    be seen.  latch_at: where the content of a latch lies, if not in the latch.  fast: row kernels may be used.
+    """
+
+    stale_t: bool
+    keep_t: bool
+    bars_zero: bool
+    live: frozenset[int]
+    latch_at: dict[int, int]
+    fast: bool = True
+
+
 class StepLowering:
     """Lowers one step.
 
-    stale_t: the step before wrote T, so this one reads its old content (isa.md 3.5).  keep_t: the next step may read
-    the content from before this one.
+    After `lower`, `latch_at` says where the latches lie now, `writes_t` and `writes_bar` what the step wrote.
     """
 
-    def __init__(
-        self, step: Step, index: int, pool: Pool, size: Topology, stale_t: bool = False, keep_t: bool = True
-    ) -> None:
-        self._step, self._index, self._pool, self._size = step, index, pool, size
-        self._t = L.T_PREVIOUS if stale_t else L.T
-        self._keep_t = keep_t
+    def __init__(self, step: Step, index: int, pool: Pool, size: Topology, state: StepState) -> None:
+        self._step, self._index, self._pool, self._size, self._state = step, index, pool, size, state
+        self._t = L.T_PREVIOUS if state.stale_t else L.T
+        self._plan = RowPlan.of(step, size, state.bars_zero)
+        self._read_latches = read_latches(step)
+        self.latch_at = dict(state.latch_at)
         self._phases = _Phases()
         self._result = LoweredStep()
         self._narrow = self._wide = 0
         self._gathered: dict[Source, int] = {}
-        self._produced: set[int] = set()
         self.writes_t = False
+        self.writes_bar = False
 
     def lower(self) -> LoweredStep:
         """The ops.  LoweringError when the line cannot be a step."""
         self._check_units()
         try:
-            for item in self._step.items:
-                self._item(item)
+            for number, item in enumerate(self._step.items):
+                self._item(item, number)
         except ValueError as error:
             raise self._error(str(error)) from error
         phases = self._phases
-        if self.writes_t and self._keep_t:
+        if self.writes_t and self._state.keep_t:
             phases.write_t.insert(0, [L.COPY, L.T, L.T_PREVIOUS])
         self._result.local = [
             self._record(op)
@@ -99,15 +116,15 @@ class StepLowering:
         ]
         return self._result
 
-    def _item(self, item: Item) -> None:
+    def _item(self, item: Item, number: int) -> None:
         if isinstance(item, L2Move):
             self._l2_move(item)
         elif isinstance(item, PeLoad):
-            self._load(item)
+            self._load(item, number)
         elif isinstance(item, PeStore):
             self._store(item)
         else:
-            self._compute(item)
+            self._compute(item, number)
 
     # --- checks -----------------------------------------------------------------------------------------------
 
@@ -127,13 +144,8 @@ class StepLowering:
                     name = getattr(key, "name", getattr(key, "__name__", key))
                     raise self._error(f"two items for {name}; expected at most one in a step")
                 seen.add(key)
-            if isinstance(item, Compute):
-                if item.unit not in _OUTPUT:
-                    raise self._error(f"unit {item.unit.name} cannot run a kernel; expected ALU, MAU, MWRITE or MREAD")
-                if not self._step.hold:
-                    self._produced.add(_OUTPUT[item.unit][0])
-            elif isinstance(item, PeLoad) and not self._step.hold:
-                self._produced.add(L.LATCH_LBF)
+            if isinstance(item, Compute) and item.unit not in _OUTPUT:
+                raise self._error(f"unit {item.unit.name} cannot run a kernel; expected ALU, MAU, MWRITE or MREAD")
 
     def _record(self, op: Op) -> Op:
         return op + [0] * (L.LINE - len(op)) + [self._index]
@@ -166,27 +178,23 @@ class StepLowering:
         gather = self._phases.gather
         if source.mem is Mem.T:
             return self._t
-        if source.mem in _LATCH:
-            latch = _LATCH[source.mem]
-            if latch not in self._produced:
-                return latch
-            target = self._new_tile(narrow=False)
-            gather.append([L.COPY, latch, target])
-            return target
+        if source.mem in LATCHES:
+            latch = LATCHES[source.mem]
+            return self._state.latch_at.get(latch, latch)
         if source.mem is Mem.IMM:
             target = self._new_tile(narrow=False)
             gather.append([L.FILL, target, *(_signed(x) for x in source.imm)])
             return target
         if source.mem is Mem.FIXED:
             return self._fixed(source)
-        if source.mem not in _ROWS:
+        if source.mem not in ROWS:
             raise self._error(f"{source.mem.name} cannot be read")
         self._check_width(source.width)
         narrow = source.width < 4 and self._narrow < L.NARROW_COUNT
         if source.width < 4 and not narrow:
             raise self._error(f"the step reads more than {L.NARROW_COUNT} operands of at most one long word")
         target = self._new_tile(narrow)
-        gather.append([L.GATHER, _ROWS[source.mem], target, source.width, *self._addresses(source)])
+        gather.append([L.GATHER, ROWS[source.mem], target, source.width, *self._addresses(source)])
         return target
 
     def _fixed(self, source: Source) -> int:
@@ -206,33 +214,82 @@ class StepLowering:
 
     def _addresses(self, place: Source | Dest) -> list[int]:
         """a0..a3, size in words, j, T buffer, BAR (record fields 4..11)."""
-        words = 2 * (self._size.lm if place.mem in _BAR else self._size.grf)
+        words = 2 * (self._size.lm if place.mem in BAR else self._size.grf)
         t = self._t if place.via_t else -1
         j = -1 if place.j is None else place.j
-        return [*(a % words for a in place.addr), words, j, t, _BAR.get(place.mem, -1)]
+        return [*(a % words for a in place.addr), words, j, t, BAR.get(place.mem, -1)]
 
     # --- items ------------------------------------------------------------------------------------------------
 
-    def _compute(self, item: Compute) -> None:
+    def _output(self, latch: int, scratch: int) -> int:
+        """Where the result of a unit goes: the latch; scratch when it is held, or when nobody will read it."""
+        if self._step.hold or latch not in self._state.live:
+            return scratch
+        now = self._state.latch_at.get(latch, latch)
+        if latch in self._read_latches:
+            now = L.OTHER[latch] if now == latch else latch
+        self.latch_at[latch] = now
+        return now
+
+    def _direct(self, item: Compute | PeLoad, number: int, out: int, latch: int, rows: list[Rows]) -> Rows | None:
+        """Rows that the result may be written to at once instead of to `out`."""
+        if out == self.latch_at.get(latch, latch) or _mask(item.flush)[0] != L.UNMASKED:
+            return None
+        fast = FAST[item.kernel] if isinstance(item, Compute) else None
+        return self._plan.direct(number, item.dests, rows, fast)
+
+    def _compute(self, item: Compute, number: int) -> None:
         latch, scratch, flags = _OUTPUT[item.unit]
-        out = scratch if self._step.hold else latch
-        tiles = [self._source(source) for source in item.sources]
-        if len(tiles) > 3:
-            raise self._error(f"{len(tiles)} sources; expected at most 3")
-        tiles += [L.ZERO] * (3 - len(tiles))
+        if len(item.sources) > 3:
+            raise self._error(f"{len(item.sources)} sources; expected at most 3")
         if item.plane not in (None, 0, 1):
             raise self._error(f"matrix plane {item.plane}; expected 0 (x) or 1 (y)")
+        out = self._output(latch, scratch) if item.unit in _FORWARDED else scratch
+        if self._state.fast and item.kernel in FAST and not any(dest.mem is Mem.OMR for dest in item.dests):
+            self._row_compute(item, number, out, latch)
+            return
+        tiles = [self._source(source) for source in item.sources]
+        tiles += [L.ZERO] * (3 - len(tiles))
         matrix = L.ZERO if item.plane is None else L.MATRIX_X + item.plane
         parameters = self._pool.parameters(item.params)
         kernel = self._pool.kernel(item.kernel)
         self._phases.compute.append([L.KERNEL, kernel, *tiles, out, flags, matrix, parameters])
+        if item.unit is Unit.MWRITE and item.plane is not None:
+            self._phases.compute.append([L.FORGET, item.plane])
         self._finish(out, item.dests, item.flush, flags if item.kernel.has_flags else L.ZERO)
 
-    def _load(self, item: PeLoad) -> None:
-        out = L.OUT_LBF if self._step.hold else L.LATCH_LBF
+    def _row_compute(self, item: Compute, number: int, out: int, latch: int) -> None:
+        """An item with a fast stand-in, which needs no flags."""
+        fast, pool = FAST[item.kernel], self._pool
+        rows = [self._plan.source(source) or tile_rows(self._source(source)) for source in item.sources]
+        rows = rows[: len(fast.long_words)]
+        direct = self._direct(item, number, out, latch, rows)
+        operands = [(8 * k, rows[k][: 4 * count]) for k, count in enumerate(fast.long_words)]
+        table = pool.rows([*operands, (24, direct or tile_rows(out))])
+        kernel = pool.kernel(fast.kernel)
+        if fast.decoder is None:
+            op = [L.ROWS, kernel, *table, pool.parameters(item.params)]
+        else:
+            if item.plane is None:
+                raise self._error(f"{item.kernel.name} needs a matrix plane; expected 0 (x) or 1 (y)")
+            op = [L.MATRIX, kernel, *table, pool.kernel(fast.decoder), item.plane, pool.kernel(item.kernel)]
+        self._phases.compute.append(op)
+        if direct is None:
+            self._finish(out, item.dests, item.flush, L.ZERO)
+
+    def _load(self, item: PeLoad, number: int) -> None:
+        out = self._output(L.LATCH_LBF, L.OUT_LBF)
         memory, address, wrap = (L.TURN, 0, 256) if item.addr is None else (L.L1BM, item.addr, self._size.l1bm)
-        table = self._pool.load(item.map)
-        self._phases.compute.append([L.LOAD, memory, address, wrap, table, item.map.lws, out])
+        broadcast = self._pool.broadcast(item.map) if self._state.fast else None
+        if broadcast is not None:
+            direct = self._direct(item, number, out, L.LATCH_LBF, [])
+            table = self._pool.rows([(0, direct or tile_rows(out))])
+            self._phases.compute.append([L.LOAD_ROWS, memory, address, wrap, broadcast, item.map.lws, *table])
+            if direct is not None:
+                return
+        else:
+            table_at = self._pool.load(item.map)
+            self._phases.compute.append([L.LOAD, memory, address, wrap, table_at, item.map.lws, out])
         self._finish(out, item.dests, item.flush, L.ZERO)
 
     def _store(self, item: PeStore) -> None:
@@ -305,9 +362,9 @@ class StepLowering:
     def _dest(self, dest: Dest, out: int, flags: int) -> None:
         kind, value, words = _mask(dest.mask)
         phases = self._phases
-        if dest.mem in _ROWS:
+        if dest.mem in ROWS:
             self._check_width(dest.width)
-            where = [_ROWS[dest.mem], out, dest.width, *self._addresses(dest)]
+            where = [ROWS[dest.mem], out, dest.width, *self._addresses(dest)]
             phases.write.append([L.WRITE, *where, kind, value | words << 8])
         elif dest.mem is Mem.T:
             self.writes_t = True
@@ -315,6 +372,7 @@ class StepLowering:
         elif dest.mem in (Mem.BAR0, Mem.BAR1):
             if dest.width not in (1, 2):
                 raise self._error(f"base address register written with {dest.width} words; expected 1 or 2")
+            self.writes_bar = True
             number = int(dest.mem is Mem.BAR1)
             phases.write_last.append([L.WRITE_BAR, number, out, dest.width, kind, value, words])
         elif dest.mem is Mem.OMR:

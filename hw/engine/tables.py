@@ -5,7 +5,7 @@ A map's functions are called once per long word here; equal maps share their tab
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +61,10 @@ class Pool:
         assert isinstance(offset, int)
         return offset
 
+    def values(self, offset: int, count: int) -> Sequence[int]:
+        """Part of the tables."""
+        return self._tables[offset : offset + count]
+
     def kernel(self, kernel: Kernel) -> int:
         """The number of a kernel."""
         return self.kernels.setdefault(kernel, len(self.kernels))
@@ -91,6 +95,27 @@ class Pool:
             )
         assert isinstance(found, int)
         return found
+
+    def broadcast(self, layout: L1Map) -> int | None:
+        """Table [w][c][p] of an L1BM->PE move that gives all MABs the same; None for other moves."""
+        key = ("broadcast", layout)
+        if key not in self._known:
+            offsets = [
+                [layout.offset(c, w, m, p) for m in range(MABS)]
+                for w in range(layout.lws)
+                for c in range(CYCLES)
+                for p in range(PES)
+            ]
+            same = all(len(set(row)) == 1 for row in offsets)
+            self._known[key] = self.table([row[0] for row in offsets]) if same else None
+        found = self._known[key]
+        assert found is None or isinstance(found, int)
+        return found
+
+    def rows(self, operands: Iterable[tuple[int, Sequence[tuple[int, int]]]]) -> tuple[int, int]:
+        """Row table entries (slot, buffer, byte offset) of (first slot, rows) operands: offset and number."""
+        entries = [(first + k, *place) for first, rows in operands for k, place in enumerate(rows)]
+        return self.table([x for entry in entries for x in entry]), len(entries)
 
     def store(self, item: PeStore, hold: bool) -> StoreTable:
         """Table of a PE->L1BM move; with `hold` the turnaround register is left alone."""

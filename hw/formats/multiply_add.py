@@ -109,9 +109,9 @@ def block_exponent(block: Sequence[int], fmt: BlockFormat) -> int:
 def shifted_half_product(a: int, x: int, shift: int) -> int:
     """a * x / 2**shift of two 9-bit fields, as the half multiplier rounds products of extended elements.
 
-    The multiplier adds rows; row j holds the partial products of bit j of one field with bits up to j of the other. In
+    The multiplier adds rows; row j has the partial products of bit j of one field with bits up to j of the other.  In
     some columns the sum bit (the parity of that column over the rows) does not reach the rounding to nearest even.
-    The multiplier adds rows; row j has the partial products of bit j of one field with bits up to j of the other. In
+    Found by comparing all 512 * 512 pairs with the vendor's emulator: exact for a shift of 6; for 12, where products
     of two extended elements are at most 64 units, 2.5 % of the pairs are one unit off.
     """
     rows = [

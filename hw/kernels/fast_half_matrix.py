@@ -22,7 +22,7 @@ from hw.kernels.mixed import ERROR_SLOT
 
 _RULE = MATRIX["h"]
 _EXPONENTS = 0x7E00
-_DEAD, _INFINITE = -1 << 14, 1 << 12
+DEAD, INFINITE = -1 << 14, 1 << 12
 _EXPONENTS_AT = 16 * ROW_BYTES
 DECODED_WORDS = (_EXPONENTS_AT + 2 * 4 * 32 * 4) // 8
 _VECTOR = 64  # bytes
@@ -46,8 +46,8 @@ def _fields(x: Vec) -> Vec:
 def _exponent(first: Vec) -> Vec:
     """Exponents (int32) of eight blocks from their first long words (32 halves), dead and infinite ones moved away."""
     e = (first.bits(I64) >> 9 & 63).cast("trunc", I32)
-    e = e.compare("==", 63).select(e + _INFINITE, e)
-    return e.compare("==", 0).select(e + _DEAD, e)
+    e = e.compare("==", 63).select(e + INFINITE, e)
+    return e.compare("==", 0).select(e + DEAD, e)
 
 
 def _decode_row(code: Code, source: Any, target: Any) -> tuple[Vec, list[Vec]]:
@@ -63,7 +63,7 @@ def _decode_row(code: Code, source: Any, target: Any) -> tuple[Vec, list[Vec]]:
     return mixed, exponents
 
 
-def _refuse(code: Code, args: Sequence[Any], refused: Any) -> None:
+def refuse(code: Code, args: Sequence[Any], refused: Any) -> None:
     """par[7] = 1 when `refused` (i1)."""
     slot = code.builder.gep(args[6], [code.int64(ERROR_SLOT)])
     code.builder.store(code.builder.zext(refused, I64), slot)
@@ -85,7 +85,7 @@ def _decode(code: Code, args: Sequence[Any]) -> None:
         for half in range(2):
             order = [k for m in range(8) for k in (8 + m, m)]
             code.store(pair[0][half].lanes(order, pair[1][half]), target, place + half * _VECTOR)
-    _refuse(code, args, mixed.compare("!=", 0).any())
+    refuse(code, args, mixed.compare("!=", 0).any())
 
 
 def _pair_sums(even_row: Vec, odd_row: Vec) -> Vec:
@@ -118,12 +118,12 @@ def _finish(total: Vec, e: Vec, z: Vec | None) -> Vec:
         field = exponent(z)
         distance = e - field + 65
         product = distance.compare(">", -_RULE.drop_product).select(scaled, 0.0)
-        live = e.compare("<", _INFINITE)
+        live = e.compare("<", INFINITE)
         w = aligned(z, field, distance, _RULE)
         result = (product + w.bits(F32)).bits(I32)
         result = field.compare("==", 255).select(z & SIGN | INFINITY, result)
         return live.select(result, INFINITY)
-    return e.compare("<", _INFINITE).select(result, INFINITY)
+    return e.compare("<", INFINITE).select(result, INFINITY)
 
 
 def _product(addend: bool) -> Build:
@@ -146,7 +146,7 @@ def _product(addend: bool) -> Build:
                 twice = found[half].lanes([m for m in range(8) for _ in range(2)])
                 code.store(twice, exponents, c * 128 + half * _VECTOR)
         refused = mixed.compare("!=", 0).any()
-        _refuse(code, args, refused)
+        refuse(code, args, refused)
         with builder.if_then(builder.not_(refused)):
             plane = builder.ptrtoint(args[5], I64)
             with code.loop(4) as cycle, code.loop(2) as half, code.loop(4) as pe:
@@ -181,11 +181,11 @@ def _unit(code: Code, plane: Any, fields: Any, exponents: Any, place: tuple[Any,
     code.store(_finish(_pair_sums(*sums), e, z), code.row(OUT, lw, cycle), lanes)
 
 
-def _nothing(*args: Any) -> None:
+def decoder_reference(*args: Any) -> None:
     """Decoders have no meaning of their own in the reference."""
 
 
-DECODE_HALF = Kernel("fast.decode.h", Kind.LANES, row_body(_decode), _nothing)
+DECODE_HALF = Kernel("fast.decode.h", Kind.LANES, row_body(_decode), decoder_reference)
 
 
 def _kernel(op: str) -> tuple[Kernel, RowKernel]:

@@ -214,6 +214,20 @@ class Code:
         """Store a vector at address + offset bytes."""
         self.builder.store(value.value, self._pointer(address, offset, value.type), align=8)
 
+    def branch(self, condition: Any, yes: Callable[[], Vec], no: Callable[[], Vec]) -> Vec:
+        """The value of `yes` or `no`; only one of them runs.  `condition` is an i1 value."""
+        with self.builder.if_else(condition, likely=False) as (then, otherwise):
+            with then:
+                first = yes().value
+                first_end = self.builder.block
+            with otherwise:
+                second = no().value
+                second_end = self.builder.block
+        joined = self.builder.phi(first.type)
+        joined.add_incoming(first, first_end)
+        joined.add_incoming(second, second_end)
+        return Vec(self, joined)
+
     def stack(self, size: int) -> Any:
         """Address (i64) of `size` uninitialised bytes on the stack, 64-byte aligned."""
         array = cgutils.alloca_once(self.builder, ir.ArrayType(I8, size))

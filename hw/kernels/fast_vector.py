@@ -61,10 +61,29 @@ def _only(mask: Vec, x: tuple[Vec, Vec]) -> tuple[Vec, Vec]:
     return mask.lanes(range(8)).select(x[0], 0.0), mask.lanes(range(8, 16)).select(x[1], 0.0)
 
 
-def _sum(p: tuple[Vec, Vec], w: Vec) -> Vec:
-    """Rounded sums of doubles and single patterns."""
-    low, high = (round_single(round_odd(a, b)) for a, b in zip(p, doubles(w), strict=True))
-    return joined(low, high).bits(I32)
+def _sum(p: tuple[Vec, Vec], z: Vec, field: Vec, aligned_addend: Callable[[], Vec]) -> Vec:
+    """Rounded sums of products (doubles) and addends z (single patterns of exponent `field`).
+
+    Usually p + z in float64, rounded to single.  That can differ from the rule (addend aligned, sum rounded to odd)
+    only near a tie of singles: the addend is only cut when it is 19 or more binary orders below the product, so the
+    sum has at least the product's exponent ep less 1; then cutting or dropping changes it by less than 2**(ep - 41),
+    at most 2**12 units of the double, and the first rounding by half a unit.  A tie has the low 29 bits 2**28.
+    Vectors with a sum within 2**13 units of one follow the rule to the letter.  The limit below which results become
+    0 is a tie, too.
+    """
+    code = z.code
+    addends = doubles(field.compare("!=", 0).select(z, 0))
+    sums = [(a + b).bits(I64) for a, b in zip(p, addends, strict=True)]
+    near = [((s & (1 << 29) - 1) - ((1 << 28) - (1 << 13))).below(1 << 14) for s in sums]
+
+    def exact() -> Vec:
+        low, high = (round_single(round_odd(a, b)) for a, b in zip(p, doubles(aligned_addend()), strict=True))
+        return joined(low, high).bits(I32)
+
+    def quick() -> Vec:
+        return joined(round_single(sums[0]), round_single(sums[1])).bits(I32)
+
+    return code.branch((near[0] | near[1]).any(), exact, quick)
 
 
 def _fma_f(x: Vec, y: Vec, z: Vec) -> Vec:
@@ -74,10 +93,13 @@ def _fma_f(x: Vec, y: Vec, z: Vec) -> Vec:
     distance = (dead | infinite).select(fx - fx, fx + fy - fz - 127)
     keep = fz.compare("==", 0) | distance.compare(">", -_RULE_F.drop_product)
     p = _only(keep & dead.compare("==", 0), _single_product(x, y))
-    # The sticky unit of an addend of exponent 254 may be 2**128, no single.  Then the product is at least 2**168, so
-    # the result is infinite with or without addend.
-    w = (fx + fy).compare("<", _OVERFLOWS).select(aligned(z, fz, distance, _RULE_F), 0)
-    result = _sum(p, w)
+
+    def addend() -> Vec:
+        # The sticky unit of an addend of exponent 254 may be 2**128, no single.  Then the product is at least 2**168,
+        # so the result is infinite with or without addend.
+        return (fx + fy).compare("<", _OVERFLOWS).select(aligned(z, fz, distance, _RULE_F), 0)
+
+    result = _sum(p, z, fz, addend)
     return infinite_sum(result, infinite, (x ^ y) & SIGN, z, fz.compare("==", 255))
 
 
@@ -96,7 +118,7 @@ def _add_f(x: Vec, y: Vec, z: Vec) -> Vec:
     distance = (dead | infinite).select(fx - fx, fx - fy)
     keep = fy.compare("==", 0) | distance.compare(">", -_RULE_F.drop_product)
     p = _only(keep & dead.compare("==", 0), doubles(x))
-    result = _sum(p, aligned(y, fy, distance, _RULE_F))
+    result = _sum(p, y, fy, lambda: aligned(y, fy, distance, _RULE_F))
     return infinite_sum(result, infinite, x & SIGN, y, fy.compare("==", 255))
 
 

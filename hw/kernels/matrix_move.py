@@ -1,8 +1,8 @@
 """Matrix register write and transposed read (isa.md 10.2, 10.3): `MWRITE[(prec, lws)]`, `MREAD[(prec, lws)]`.
 
 par[0] is the start row (write) or column (read).  A plane holds 16 physical rows of four long words (one per PE
-column); precision d uses rows 0..3, f and g rows 0..7, h all.  Keys: d, f, g with 1 LW; writes of h with 1 or 2 LW,
-reads of h with 2.  `f` and `g` name the same kernel.  LW1 of d, f, g reads is 0.
+column); logical row r is physical row 4r for d, 2r for f and g, r for h.  Keys: d, f, g with 1 LW; writes of h with 1
+or 2 LW, reads of h with 2.  `f` and `g` name the same kernel.  LW1 of d, f, g reads is 0.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """Full-chip steps per second of the value engine (4096 PEs x 4 cycles each), and the cost of a large MV.
 
+`mixed` steps are a MAU op, an ALU op and an L1BM move; narrow programs differ in one L1B only.
 `extra_info["steps/s"]` is the best round.  Run with `pytest tests/bench/test_engine_speed.py -o addopts=` to see them.
 """
 
@@ -11,11 +12,12 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from hw.engine import lower
 from hw.kernels.alu_float import ALU_FLOAT
+from hw.kernels.alu_int import ALU_INT
 from hw.kernels.matrix_move import MWRITE
 from hw.kernels.mau_matrix import MAU_MATRIX
 from hw.kernels.mau_vector import MAU_VECTOR
 from hw.program import Compute, Item, L2Kind, L2Move, Mem, MvForm, PeLoad, PeStore, Program, Source, Step, Unit
-from hw.state import Board
+from hw.state import Board, LatchState
 from tests.engine.build import (
     L2BMB,
     along,
@@ -31,6 +33,7 @@ from tests.engine.build import (
 )
 
 STEPS = 128
+NARROW_STEPS = 4096
 
 
 def _matrix_step(plane: int) -> Compute:
@@ -50,6 +53,11 @@ def _four_items() -> tuple[Item, ...]:
     return (_matrix_step(0), write, relu, PeLoad(Unit.L1BM, l1bmm(2), 0, (dst(Mem.GRF1, 4, 64),)))
 
 
+def _mixed(mau: Compute) -> tuple[Item, ...]:
+    add = Compute(Unit.ALU, ALU_INT[("add", "i", False)], (Source(Mem.ALUF), src(Mem.GRF1, 2, 32)), (dst(Mem.GRF1),))
+    return (mau, add, PeLoad(Unit.L1BM, l1bmm(), 0, (dst(Mem.LM0),)))
+
+
 CASES: dict[str, tuple[Item, ...]] = {
     "lpassa": (passa(src(Mem.GRF0), dst(Mem.GRF1)),),
     "fvfma": (_fvfma(),),
@@ -58,6 +66,8 @@ CASES: dict[str, tuple[Item, ...]] = {
     "l1bmd up": (PeStore(Unit.L1BM, l1bmd(), 0, src(Mem.GRF0)),),
     "l2bmb": (L2Move(Unit.L2BM, L2Kind.DOWN, L2BMB, 0, 0),),
     "vliw": _four_items(),
+    "mixed hmfma": _mixed(_matrix_step(0)),
+    "mixed fvfma": _mixed(_fvfma()),
 }
 
 
@@ -78,9 +88,21 @@ def board() -> Board:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", CASES)
 def test_steps_per_second(benchmark: BenchmarkFixture, board: Board, name: str, threads: int) -> None:
+    board.alu_state = LatchState.VALID
     lowered = lower(Program((Step(items=CASES[name], line=1),) * STEPS))
     benchmark.pedantic(lowered.run, (board,), {"threads": threads}, rounds=5, warmup_rounds=1)
     _note_rate(benchmark, STEPS)
+
+
+@pytest.mark.parametrize("name", ["lpassa", "fvfma", "hmfma", "mixed hmfma"])
+def test_narrow_steps_per_second(benchmark: BenchmarkFixture, name: str) -> None:
+    """All L1Bs but one are alike, so two are run."""
+    board = Board()
+    board.grf[0, 5, 3, 2, 1] = 7
+    board.alu_state = LatchState.VALID
+    lowered = lower(Program((Step(items=CASES[name], line=1),) * NARROW_STEPS))
+    benchmark.pedantic(lowered.run, (board,), rounds=5, warmup_rounds=1)
+    _note_rate(benchmark, NARROW_STEPS)
 
 
 def test_broadcast_of_65536_long_words(benchmark: BenchmarkFixture, board: Board) -> None:

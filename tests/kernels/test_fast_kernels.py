@@ -124,7 +124,21 @@ def _cancel(bench: Bench, addend: int, rng: np.random.Generator) -> None:
     bench.sources[addend].view(np.uint32)[:] = product + rng.integers(-3, 4, 2 * TILE).astype(np.uint32)
 
 
+def _near_ties(bench: Bench, rng: np.random.Generator) -> None:
+    """Products of singles that end half a unit below the result, and addends at all distances below them."""
+    for k, source in enumerate(bench.sources):
+        mantissa = (1 << rng.integers(9, 15, 2 * TILE)) + (rng.random(2 * TILE) < 0.3) * rng.integers(0, 40, 2 * TILE)
+        exponent = rng.integers(126, 129, 2 * TILE)
+        if k == (1 if "add" in bench.general.name else 2):
+            exponent = exponent - rng.integers(0, 50, 2 * TILE)
+            mantissa = rng.choice(np.array([0, 0, 1, 0x7FFFFF, 0x400000, 0x555555]), 2 * TILE)
+        sign = rng.integers(0, 2, 2 * TILE)
+        source.view(np.uint32)[:] = (sign << 31 | exponent << 23 | mantissa).astype(np.uint32)
+
+
 def _fill_vector(bench: Bench, rng: np.random.Generator) -> None:
+    if rng.integers(4) == 0:
+        return _near_ties(bench, rng)
     for source in bench.sources:
         source.view(np.uint32)[:] = singles(rng, 2 * TILE)
     if bench.general.name.startswith("mau.h"):
@@ -147,7 +161,24 @@ def _fill_integer(bench: Bench, rng: np.random.Generator) -> None:
         source[:] = np.where(kind == 4, bench.sources[0], words)
 
 
+def _single_blocks(rng: np.random.Generator, rows: int) -> NDArray[np.uint32]:
+    """Rows of singles [4][16][2]; the eight words of a MAB and row share an exponent, both cases of the low bits."""
+    words = singles(rng, rows * 128).reshape(rows, 4, 16, 2)
+    near = rng.integers(120, 136, (rows, 1, 16, 1))
+    exponents = np.where(rng.random((rows, 1, 16, 1)) < 0.2, rng.choice(_SPECIAL, (rows, 1, 16, 1)), near)
+    if rng.integers(2):
+        words &= np.uint32(0xFFFFFFE0)
+    return (words & np.uint32(0x807FFFFF) | (exponents << 23).astype(np.uint32)).reshape(-1)
+
+
 def _fill_matrix(bench: Bench, rng: np.random.Generator) -> None:
+    if bench.general.name[4] in "fg":
+        bench.matrix.view(np.uint32)[:] = _single_blocks(rng, 16)
+        bench.sources[0].view(np.uint32)[:512] = _single_blocks(rng, 4)
+        bench.sources[1].view(np.uint32)[:] = singles(rng, 2 * TILE)
+        if rng.integers(3) == 0 and "mfma" in bench.general.name:
+            _cancel(bench, 1, rng)
+        return
     bench.matrix.view(np.uint16)[:] = halves(rng, (16, 4, 16, 4), (16, 1, 16, 1)).reshape(-1)
     bench.sources[0].view(np.uint16)[:1024] = halves(rng, (4, 4, 16, 4), (4, 1, 16, 1)).reshape(-1)
     bench.sources[1].view(np.uint32)[:] = singles(rng, 2 * TILE)
@@ -155,9 +186,25 @@ def _fill_matrix(bench: Bench, rng: np.random.Generator) -> None:
         _cancel(bench, 1, rng)
 
 
+def _fill_floats(bench: Bench, rng: np.random.Generator) -> None:
+    """Operands of the block-float conversions: halves, singles or doubles."""
+    source = bench.sources[0]
+    if bench.general.name.startswith("alu.h"):
+        source.view(np.uint16)[:] = halves(rng, (16 * 128,), (16 * 128,))
+        return
+    source.view(np.uint32)[:] = singles(rng, 2 * TILE)
+    if bench.general.name.startswith("alu.d"):
+        exponents = rng.choice(np.array([0, 1, 1000, 1003, 1020, 1023, 1024, 2046, 2047], np.uint64), TILE)
+        keep = rng.choice(np.array([0x800FFFFFFFFFFFFF, 0x800FFFFF00000000, 0xFFFFFFFFFFFFFFFF], np.uint64))
+        ones = np.where(rng.random(TILE) < 0.1, np.uint64(0x000FFFFFFFFFFFFF), np.uint64(0))
+        source[:] = (source & keep | ones) & np.uint64(0x800FFFFFFFFFFFFF) | exponents << np.uint64(52)
+
+
 def _filler(kernel: Kernel) -> Callable[[Bench, np.random.Generator], None]:
     if FAST[kernel].decoder is not None:
         return _fill_matrix
+    if "bf" in kernel.name:
+        return _fill_floats
     return _fill_vector if kernel.name.startswith("mau") else _fill_integer
 
 
@@ -186,8 +233,10 @@ def test_mixed_blocks_are_refused(kernel: Kernel) -> None:
     for _ in range(40):
         _fill_matrix(bench, rng)
         target = rng.choice([0, 1])
-        words = bench.matrix if target else bench.sources[0][:256]
-        words[rng.integers(len(words))] ^= np.uint64(1) << np.uint64(16 * rng.integers(4) + rng.integers(9, 15))
+        single = kernel.name[4] in "fg"  # every second row, and f looks at first words only
+        words = bench.matrix.reshape(16, 64)[:: 2 if single else 1] if target else bench.sources[0][:256].reshape(4, 64)
+        bit = rng.integers(55, 63) if single else 16 * rng.integers(4) + rng.integers(9, 15)
+        words[rng.integers(len(words)), rng.integers(64)] ^= np.uint64(1) << np.uint64(bit)
         bench.got[:] = 77
         assert bench.run_fast(bench.got) == 1
         assert np.all(bench.got == 77)

@@ -33,9 +33,10 @@ def _check_vector(key: VectorKey, tiles: int) -> None:
 
 
 def _matrix_tile(rng: np.random.Generator, prec: str, extended: bool) -> Tile:
+    """Proper blocks on the physical rows of the precision, garbage on the others."""
     rows = ROWS[prec]
     plane = random_words(rng, 1024)
-    plane[: rows * 64] = blocks(rng, prec, rows, extended=extended)
+    plane.reshape(16, 64)[:: 16 // rows] = blocks(rng, prec, rows, extended=extended).reshape(rows, 64)
     x = np.concatenate([blocks(rng, prec, 4, extended=extended), random_words(rng, 256)])
     return Tile(x, floats(rng, DOUBLE if prec == "d" else SINGLE, 512), mat=plane)
 
@@ -118,7 +119,8 @@ def test_mixed_blocks_are_reported(prec: str, kind: int) -> None:
     for words in (tile.mat, tile.s0):
         words[:] = pack(np.full(len(words) * 64 // fmt.bits, one, np.uint64), fmt.bits)
     index, m = 1, 5
-    _flip_exponent(tile.mat if kind == MATRIX_ROW else tile.s0, index * 64 + 2 * 16 + m, prec)
+    words, row = (tile.mat, index * 16 // ROWS[prec]) if kind == MATRIX_ROW else (tile.s0, index)
+    _flip_exponent(words, row * 64 + 2 * 16 + m, prec)
     kernel = MAU_MATRIX["mmul", prec, False, "u" if prec == "d" else ""]
     assert decode(int(run(kernel, tile).par[ERROR_SLOT])) == (kind, m, index)
     with pytest.raises(MixedBlockError):
@@ -128,10 +130,10 @@ def test_mixed_blocks_are_reported(prec: str, kind: int) -> None:
 def test_unused_rows_and_columns_may_be_improper() -> None:
     rng = np.random.default_rng(11)
     double, single = _matrix_tile(rng, "d", False), _matrix_tile(rng, "f", False)
-    _flip_exponent(double.mat, 3 * 64 + 7, "d")
+    _flip_exponent(double.mat, 3 * 256 + 7, "d")
     assert run(MAU_MATRIX["mmul", "d", False, "u"], double).par[ERROR_SLOT] == 0
     assert run(MAU_MATRIX["mmul", "d", False, "d"], double).par[ERROR_SLOT] != 0
-    single.mat[70] ^= np.uint64(1 << SINGLE.mantissa_bits)
+    single.mat[128 + 6] ^= np.uint64(1 << SINGLE.mantissa_bits)
     check(MAU_MATRIX["mfma", "f", False, ""], single)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hw.engine.lower import sources_of
+from hw.lockstep.operands import sources_of
 from hw.program import Compute, Mem, PeLoad, Step, Unit
 from hw.sanitizer.runtime.finding import Finding
 
