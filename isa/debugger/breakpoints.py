@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hw.lockstep import Cells, Store
+from hw.lockstep.cells import Spot
 from hw.state.topology import Topology
 from isa.debugger.places import PlaceSet
 
@@ -34,19 +35,23 @@ class WriteBreak:
         rows = "" if self.count == 1 else f", {self.count} rows"
         return f"{self.number}: write to {self.where.text}{rows}"
 
-    def hit(self, cells: Cells, shape: tuple[int, ...], size: Topology) -> tuple[int, ...] | None:
-        """Position in the indexed shape of the first cell that is written, or None."""
+    def hit(self, cells: Cells, shape: tuple[int, ...], size: Topology) -> Spot | None:
+        """The first watched place that `cells` (of indexed shape `shape`) write, or None."""
         store = self.where.store
         if cells.store is not store or (cells.group is not None and not self._names(0, cells.group)):
             return None
         bits, address = np.broadcast_to(cells.bits, shape), np.broadcast_to(cells.address, shape)
-        found = (bits & self._halves(address) if store.in_words else bits * np.isin(address, self._rows())) != 0
+        bits = bits & self._halves(address) if store.in_words else bits * np.isin(address, self._rows())
+        found = bits != 0
         if cells.group is None:
             found &= self._outer(cells, size).reshape(-1, *[1] * (len(shape) - 1))
         if store.axes[-1] == "m":
             found &= self._lanes(size)
         positions = np.argwhere(found)
-        return tuple(int(x) for x in positions[0]) if len(positions) else None
+        if not len(positions):
+            return None
+        watched = replace(cells, bits=bits.astype(np.uint8))
+        return watched.spot(tuple(int(x) for x in positions[0]), shape, size.l2b_per_group, size.l1b_per_l2b)
 
     def _names(self, level: int, index: int) -> bool:
         chosen = self.where.levels[level]

@@ -21,7 +21,7 @@ from isa.debugger.diff import Difference, first_difference
 from isa.debugger.effects import Effects
 from isa.debugger.errors import DebuggerError
 from isa.debugger.places import parse_pe, parse_place
-from isa.debugger.record import KEPT, Access, Recorder
+from isa.debugger.record import KEPT, Access, Entry, Recorder
 from isa.debugger.values import Row, lines, read_rows
 from isa.dump import debug_handler
 from isa.dump.handler import PdmDump
@@ -133,6 +133,12 @@ class Debugger:
         return self._line_at(self._run.position)
 
     @property
+    def text(self) -> str:
+        """The next statement, "" behind the last."""
+        position, statements = self._run.position, self._program.lines
+        return statements[position].text if position < len(statements) else ""
+
+    @property
     def output(self) -> list[str]:
         """All dump lines so far."""
         return list(self._output)
@@ -226,10 +232,8 @@ class Debugger:
             for cells in self._recorder.latest:
                 if not cells.write or cells.store is not watch.where.store:
                     continue
-                shape = cells.values(self._board).shape
-                position = watch.hit(cells, shape, size)
-                if position is not None:
-                    spot = cells.spot(position, shape, size.l2b_per_group, size.l1b_per_l2b)
+                spot = watch.hit(cells, cells.values(self._board).shape, size)
+                if spot is not None:
                     return self._stop("write", self._write_text(watch, moment, spot))
         return None
 
@@ -246,11 +250,9 @@ class Debugger:
         return self._stop("finding", "\n".join(finding.message for finding in found), tuple(found))
 
     def _stop(self, reason: str, what: str = "", findings: tuple[Finding, ...] = ()) -> Stop:
-        position = self._run.position
-        text = self._program.lines[position].text if position < len(self._program.lines) else ""
         output = tuple(self._output[self._output_seen :])
         self._output_seen = len(self._output)
-        return Stop(reason, self.line, text, self.cycle, what, output, findings, self._error)
+        return Stop(reason, self.line, self.text, self.cycle, what, output, findings, self._error)
 
     def restart(self) -> None:
         """Back to the beginning, breakpoints kept.  DebuggerError when the board is the caller's."""
@@ -313,36 +315,40 @@ class Debugger:
         line: a source line; None: the last one that ran.  A line that has run shows its latest run (the values of the
         last 64 moments are kept); one that is still to come shows what it would touch as things stand.
         """
-        entries = [e for e in self._recorder.entries if line is None or e.moment.line.line == line]
-        entries = [e for e in entries if e.moment.kind is Kind.LINE or isinstance(e.moment.line, Mv)]
-        size = self._board.topology
-        if entries:
-            entry = entries[-1]
-            group = [e for e in entries if e.moment.index == entry.moment.index]
-            if any(e.accesses is None for e in group):
-                raise DebuggerError(
-                    f"line {entry.moment.line.line} ran at cycle {entry.moment.cycle}, its values are no longer kept; "
-                    "restart and run to the line behind it"
-                )
-            kept = tuple(access for e in group for access in e.accesses or ())
-            return Effects(group[0].moment, True, kept, size)
-        if line is None:
-            raise DebuggerError("nothing has run yet")
-        index = self._index_of(line)
-        return self._preview(index)
+        past = [e for e in self._recorder.entries if line is None or e.moment.line.line == line]
+        issued = [e for e in past if e.moment.kind is Kind.LINE]
+        if not issued:
+            if line is None:
+                raise DebuggerError("nothing has run yet")
+            return self._effects([], self._index_of(line))
+        return self._effects(past, issued[-1].moment.index)
 
-    def _preview(self, index: int) -> Effects:
+    def _effects(self, past: list[Entry], index: int) -> Effects:
+        """Effects of the statement at `index`; `past` holds its moments so far, and others."""
         statement = self._program.lines[index]
-        kinds = (Kind.READ, Kind.ARRIVAL) if isinstance(statement, Mv) else (Kind.LINE,)
-        moments = [Moment(kind, self.cycle, index, statement) for kind in kinds]
-        found = [
-            Access(cells, cells.values(self._board)) for moment in moments for cells in self._recorder.touched(moment)
-        ]
-        return Effects(moments[0], False, tuple(found), self._board.topology)
+        wanted = (Kind.READ, Kind.ARRIVAL) if isinstance(statement, Mv) else (Kind.LINE,)
+        done = {entry.moment.kind: entry for entry in past if entry.moment.index == index}
+        accesses: list[Access] = []
+        for kind in wanted:
+            entry = done.get(kind)
+            if entry is None:
+                cells = self._recorder.touched(Moment(kind, self.cycle, index, statement))
+                accesses += [Access(one, one.values(self._board)) for one in cells]
+            elif entry.accesses is None:
+                raise DebuggerError(
+                    f"line {statement.line} ran at cycle {entry.moment.cycle}, its values are no longer kept; "
+                    f"`restart` and run to the line behind it"
+                )
+            else:
+                accesses += entry.accesses
+        first = done.get(Kind.LINE)
+        moment = first.moment if first else Moment(Kind.LINE, self.cycle, index, statement)
+        complete = wanted[-1] in done
+        return Effects(moment, complete, tuple(accesses), self._board.topology, first is not None and not complete)
 
-    def what(self, line: int | None = None, pe: str = "n0c0b0m0p0") -> str:
-        """`what_does` as text for one PE."""
-        return self.what_does(line).text(parse_pe(pe))
+    def what(self, line: int | None = None, pe: str = "n0c0b0m0p0", dtype: str = "") -> str:
+        """`what_does` as text for one PE, values in hex or in a format of `print`."""
+        return self.what_does(line).text(parse_pe(pe), dtype)
 
     def diff(self, other: Debugger) -> Difference | None:
         """Run both forward in step and name the first line, place and bit in which they differ; None if they end alike.

@@ -17,8 +17,20 @@ if TYPE_CHECKING:
     from isa.debugger.debugger import Debugger
 
 Key = tuple[Kind, int]
-_WHOLE = (*PE_MEMORIES, Store.T, Store.MASK, Store.BAR0, Store.BAR1, Store.MATRIX_X, Store.MATRIX_Y, Store.TURN)
-_WHOLE_BANKS = (Store.L1BM, Store.L2BM, Store.PDM, Store.DAR)
+_WHOLE = (
+    *PE_MEMORIES,
+    Store.T,
+    Store.MASK,
+    Store.BAR0,
+    Store.BAR1,
+    Store.MATRIX_X,
+    Store.MATRIX_Y,
+    Store.TURN,
+    Store.L1BM,
+    Store.L2BM,
+    Store.PDM,
+    Store.DAR,
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +58,7 @@ def first_difference(a: Debugger, b: Debugger) -> Difference | None:
     """See `Debugger.diff`."""
     found = _compare_boards(a._board, b._board)
     if found is not None:
-        return _difference(a, b, "before the next line", 0, 0, *found)
+        return _difference("before the next line", 0, 0, found)
     sides = (_Side(a), _Side(b))
     while True:
         for side in sides:
@@ -58,7 +70,7 @@ def first_difference(a: Debugger, b: Debugger) -> Difference | None:
                     found = _compare(one, a._board, b._board)
                     if found is not None:
                         lines = [side.source_line(key) for side in sides]
-                        return _difference(a, b, sides[0].text(key), lines[0], lines[1], *found)
+                        return _difference(sides[0].text(key), lines[0], lines[1], found)
         errors = [side.error for side in sides]
         if any(errors):
             return _stopped(sides, errors)
@@ -125,59 +137,58 @@ class _Side:
         return f"{said} line {line.line} (`{line.text}`)"
 
 
-def _compare_boards(a: Board, b: Board) -> tuple[Cells, tuple[int, ...], int, int] | None:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A differing long word: its name, and what either board holds."""
+
+    spot: Spot
+    x: int
+    y: int
+
+
+def _compare_boards(a: Board, b: Board) -> _Found | None:
     """The on-chip memories and the PDM, whole; DRAM is compared where an MV reads it."""
-    for store in (*_WHOLE, *_WHOLE_BANKS):
+    for store in _WHOLE:
         x, y = array_of(a, store), array_of(b, store)
-        if np.array_equal(x, y):
-            continue
-        position = tuple(int(i) for i in np.argwhere(x != y)[0])
-        return _whole_cells(store, position), _lane_position(store, position), int(x[position]), int(y[position])
+        if not np.array_equal(x, y):
+            position = tuple(int(i) for i in np.argwhere(x != y)[0])
+            cells, where = _one_cell(store, position)
+            return _Found(_spot(cells, where, where, a), int(x[position]), int(y[position]))
     return None
 
 
-def _lane_position(store: Store, position: tuple[int, ...]) -> tuple[int, ...]:
-    """Position in the indexed shape of the single row that `_whole_cells` describes."""
-    if store.axes == "lpm":
-        return 0, 0, *position[1:]
-    return (0, 0, *position[-2:]) if store.axes[-1] == "m" else (0, 0)
+def _one_cell(store: Store, position: tuple[int, ...]) -> tuple[Cells, tuple[int, ...]]:
+    """The cell at a position of a whole array, and where it stands in an indexed shape that starts with it."""
+    axes = dict(zip(store.axes, position, strict=True))
+    address = next((axes[axis] for axis in "aecr" if axis in axes), 0)
+    lanes = store.axes[-1] == "m"
+    shape = (1, 1, 1, 1) if lanes else (1, 1)
+    cells = Cells(store, True, (), np.array([position[0]]), np.full(shape, address), np.full(shape, 15, np.uint8))
+    return cells, (0, 0, axes["p"], axes["m"]) if lanes else (0, 0)
 
 
-def _whole_cells(store: Store, position: tuple[int, ...]) -> Cells:
-    address = {"lpm": 0, "lwcpm": position[2] if len(position) > 2 else 0}.get(store.axes, position[1])
-    places = np.array([position[0]])
-    shape = (1, 1, 1, 1) if store.axes[-1] == "m" else (1, 1)
-    return Cells(store, True, (), places, np.full(shape, address), np.full(shape, 15, np.uint8))
-
-
-def _compare(cells: Cells, a: Board, b: Board) -> tuple[Cells, tuple[int, ...], int, int] | None:
+def _compare(cells: Cells, a: Board, b: Board) -> _Found | None:
     """The first differing one of these cells."""
     x, y = cells.values(a), cells.values(b)
     different = np.argwhere(x != y)
     if not len(different):
         return None
     position = tuple(int(i) for i in different[0])
-    return cells, position, int(x[position]), int(y[position])
+    return _Found(_spot(cells, position, tuple(n - 1 for n in x.shape), a), int(x[position]), int(y[position]))
 
 
-def _difference(
-    a: Debugger,
-    b: Debugger,
-    when: str,
-    line: int,
-    other_line: int,
-    cells: Cells,
-    position: tuple[int, ...],
-    x: int,
-    y: int,
-) -> Difference:
+def _spot(cells: Cells, position: tuple[int, ...], last: tuple[int, ...], board: Board) -> Spot:
+    """Name of a cell; `last` is the last position of the indexed shape."""
+    size = board.topology
+    return cells.spot(position, tuple(n + 1 for n in last), size.l2b_per_group, size.l1b_per_l2b)
+
+
+def _difference(when: str, line: int, other_line: int, found: _Found) -> Difference:
     """Put a differing long word into words; of LM and GRF the 32-bit word that holds the highest differing bit."""
-    size = a._board.topology
-    shape = np.broadcast_shapes(cells.address.shape, tuple(i + 1 for i in position))
-    spot = cells.spot(position, shape, size.l2b_per_group, size.l1b_per_l2b)
+    spot, x, y = found.spot, found.x, found.y
     bit = (x ^ y).bit_length() - 1
     digits = 16
-    if cells.store.in_words:
+    if spot.store.in_words:
         high = bit >= 32
         spot = Spot(spot.store, spot.place, (spot.address & ~1) + (not high))
         x, y = (x >> 32, y >> 32) if high else (x & 0xFFFFFFFF, y & 0xFFFFFFFF)

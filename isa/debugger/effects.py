@@ -11,7 +11,11 @@ from hw.lockstep import Moment
 from hw.lockstep.cells import Spot, place_text
 from hw.state.topology import Topology
 from isa.debugger.record import Access, expand_bits
+from isa.debugger.values import check_dtype, integers
+from isa.dump.rows import number_body
+from isa.dump.statement import FORMATS
 
+_WHOLE = 0xFFFFFFFFFFFFFFFF
 _SHOWN = 8  # cells of one operand that are written out
 
 
@@ -28,26 +32,35 @@ class Cell:
     mask: int
     second: bool = False
 
-    def __str__(self) -> str:
+    def row(self, dtype: str = "") -> str:
+        """Address and values."""
         half = " LW1" if self.second else ""
-        text = f"{self.spot.name}{half} of {place_text(self.spot.place)}: {shown(self.before, self.mask)}"
-        return text if self.after is None else f"{text} -> {shown(self.after, self.mask)}"
+        where = f"{self.spot.store.unit} {self.spot.address}{half}".strip()
+        text = f"{where:<12} {shown(self.before, self.mask, dtype)}"
+        return text if self.after is None else f"{text} -> {shown(self.after, self.mask, dtype)}"
 
 
-def shown(value: int, mask: int) -> str:
-    """Hex digits; half words that are not touched are dots."""
+def shown(value: int, mask: int, dtype: str = "") -> str:
+    """Hex digits, dots for half words that are not touched; whole long words as numbers if a format is given."""
+    if dtype and mask == _WHOLE:
+        body = number_body(value, dtype) if dtype in FORMATS else integers(value, 64, dtype)
+        return body.partition(") (")[0] + ")"
     digits = f"{value:016X}"
     return "".join(digits[4 * i : 4 * i + 4] if mask >> (48 - 16 * i) & 0xFFFF else "...." for i in range(4))
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Reads and writes of a line at its latest run, or (`done` False) as it would touch things now."""
+    """Reads and writes of a line at its latest run, or (`done` False) as it would touch things now.
+
+    in_flight: an MV that has issued and not delivered; what it has not done yet is shown as it would touch things now.
+    """
 
     moment: Moment
     done: bool
     accesses: tuple[Access, ...]
     size: Topology
+    in_flight: bool = False
 
     def cells(self, pe: tuple[int, ...], *, write: bool) -> Iterator[list[Cell]]:
         """For each operand the cells that concern a PE (n, c, b, m, p): its own, those of its L1B, L2B and group."""
@@ -85,20 +98,34 @@ class Effects:
             after = None if access.after is None else int(access.after[position])
             yield Cell(spot, int(before[position]), after, mask, cells.lw == 1 and not cells.store.in_words)
 
-    def text(self, pe: tuple[int, ...] = (0, 0, 0, 0, 0)) -> str:
-        """Several lines: what happens at a PE."""
+    def text(self, pe: tuple[int, ...] = (0, 0, 0, 0, 0), dtype: str = "") -> str:
+        """Several lines: what happens at a PE; dtype: a format of `Debugger.print`, none for hex digits."""
+        check_dtype(dtype)
         moment = self.moment
-        when = f"cycle {moment.cycle}" if self.done else "not run yet"
-        head = f"line {moment.line.line}: {moment.line.text} ({when}), at {place_text(pe)}"
-        out = [head]
-        for write, title in ((False, "reads"), (True, "writes" if self.done else "will write (content now)")):
-            groups = list(self.cells(pe, write=write))
-            if groups:
-                out.append(f"  {title}")
-            for cells in groups:
-                out += [f"    {cell}" for cell in cells[:_SHOWN]]
+        when = f"cycle {moment.cycle}{', in flight' * self.in_flight}" if self.done or self.in_flight else "not run yet"
+        out = [f"line {moment.line.line}: {moment.line.text} ({when})"]
+        for write, title in ((False, "reads"), (True, "writes" if self.done else "will write over")):
+            for cells in _different(self.cells(pe, write=write)):
+                spot = cells[0].spot
+                out.append(f"  {title} {spot.store.label} of {place_text(spot.place)}")
+                out += [f"    {cell.row(dtype)}" for cell in cells[:_SHOWN]]
                 if len(cells) > _SHOWN:
-                    out.append(f"    ... {len(cells) - _SHOWN} more of {cells[0].spot.store.label}")
+                    out.append(f"    ... {len(cells) - _SHOWN} more")
         if len(out) == 1:
-            out.append("  touches nothing here")
+            out.append(f"  touches nothing at {place_text(pe)}")
         return "\n".join(out)
+
+
+def _different(groups: Iterator[list[Cell]]) -> Iterator[list[Cell]]:
+    """Each list once; the two long words of T or of a latch as one list."""
+    seen: list[list[Cell]] = []
+    merged: list[list[Cell]] = []
+    for cells in groups:
+        if cells in seen:
+            continue
+        seen.append(cells)
+        if cells[0].second and merged and merged[-1][0].spot.store is cells[0].spot.store:
+            merged[-1] += cells
+        else:
+            merged.append(list(cells))
+    yield from merged

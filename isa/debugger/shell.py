@@ -146,15 +146,17 @@ class Shell(cmd.Cmd):
             self._say(f"... {len(rows) - _ROWS_SHOWN} more; name fewer PEs")
 
     def do_what(self, arg: str) -> None:
-        """what [LINE] [PE]: what a line (or the last one) reads and writes, with values, at a PE as n0c0b0m0p0."""
+        """what [LINE] [PE] [FORMAT]: what a line (the last one) reads and writes, at a PE such as n0c0b0m0p0."""
         line: int | None = None
-        pe = "n0c0b0m0p0"
+        pe, dtype = "n0c0b0m0p0", ""
         for word in arg.split():
             if word.isdecimal():
                 line = int(word)
-            else:
+            elif word[0] in "ncbmp" and any(letter.isdecimal() for letter in word):
                 pe = word
-        self._say(self._debugger.what(line, pe))
+            else:
+                dtype = word
+        self._say(self._debugger.what(line, pe, dtype))
 
     def do_list(self, arg: str) -> None:
         """list [LINE]: the program around a line; `>` marks the next one, `*` breakpoints."""
@@ -211,13 +213,11 @@ class Shell(cmd.Cmd):
 
     def _where(self) -> None:
         debugger = self._debugger
-        flying = f", MVs in flight: lines {', '.join(map(str, debugger.in_flight))}" if debugger.in_flight else ""
+        flying = f", MV in flight: line {', '.join(map(str, debugger.in_flight))}" if debugger.in_flight else ""
         if not debugger.line:
             self._say(f"cycle {debugger.cycle}, end of the program{flying}")
             return
-        source = debugger.source()
-        text = source[debugger.line - 1].strip() if debugger.line <= len(source) else ""
-        self._say(f"cycle {debugger.cycle}, next line {debugger.line}: {text}{flying}")
+        self._say(f"cycle {debugger.cycle}, next line {debugger.line}: {debugger.text}{flying}")
 
 
 def read_program(path: str) -> str:

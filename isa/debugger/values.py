@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hw.lockstep import Store
 from hw.lockstep.stores import array_of
 from hw.state.board import Board
@@ -101,20 +104,20 @@ def _rows_of(board: Board, where: PlaceSet, place: tuple[int, ...], count: int) 
             for cycle in range(4):
                 yield Row(place, entry, (int(cells[entry, cycle, p, m]),), 4)
     elif store.in_words:
-        yield from _memory_rows(where, place, count, [int(x) for x in cells[:, p, m]] if count else [])
+        yield from _memory_rows(where, place, count, cells[:, p, m])
     else:  # T and the latches: rows are cycles
         for cycle in range(min(count, 4)):
             yield Row(place, cycle, tuple(int(cells[lw, cycle, p, m]) for lw in range(where.lws)))
 
 
-def _memory_rows(where: PlaceSet, place: tuple[int, ...], count: int, lws: list[int]) -> Iterator[Row]:
+def _memory_rows(where: PlaceSet, place: tuple[int, ...], count: int, lws: NDArray[np.uint64]) -> Iterator[Row]:
     step = 2 * where.lws or 1
     for at in range(where.address, min(where.address + step * count, 2 * len(lws)), step):
-        lw = lws[at >> 1]
+        lw = int(lws[at >> 1])
         if where.lws == 0:
             yield Row(place, at, (lw & 0xFFFFFFFF if at & 1 else lw >> 32,), 32)
         else:
-            yield Row(place, at, tuple(lws[at >> 1 : (at >> 1) + where.lws]))
+            yield Row(place, at, tuple(int(x) for x in lws[at >> 1 : (at >> 1) + where.lws]))
 
 
 def integers(value: int, bits: int, dtype: str) -> str:
@@ -127,12 +130,17 @@ def integers(value: int, bits: int, dtype: str) -> str:
     return f"({', '.join(map(str, shown))}) ({', '.join(f'0x{x:0{digits}x}' for x in raw)})"
 
 
-def lines(board: Board, where: PlaceSet, dtype: str = "", count: int = 1) -> Iterator[str]:
-    """The rows as text.  DebuggerError for an unknown dtype, DumpError where a format does not fit the content."""
+def check_dtype(dtype: str) -> None:
+    """DebuggerError for an unknown format."""
     if dtype not in DTYPES:
         close = nearest(dtype, DTYPES)
         hint = f"; did you mean `{close}`?" if close else ""
         raise DebuggerError(f"no format `{dtype}`; expected none or one of {', '.join(filter(None, DTYPES))}{hint}")
+
+
+def lines(board: Board, where: PlaceSet, dtype: str = "", count: int = 1) -> Iterator[str]:
+    """The rows as text.  DebuggerError for an unknown dtype, DumpError where a format does not fit the content."""
+    check_dtype(dtype)
     memory = _MEMORIES.get(where.store)
     if dtype in FORMATS and memory is not None:
         places = tuple(where.places())

@@ -11,6 +11,7 @@ import re
 import warnings
 from dataclasses import dataclass
 
+from hw.program import L2Kind, L2Move, Program, Step
 from isa.assemble import assemble
 from isa.errors import AsmError, AsmWarning
 from isa.record import Record
@@ -22,6 +23,8 @@ SPACING = "nop/4"
 SET_LW = 32
 BOUNDARIES = (0, 1, 2**64 - 1, 1 << 63, 2**63 - 1, 0x80000000, 0x7FFF7FFF7FFF7FFF, 0x7F800000FF800000)
 PRODUCTS = ("mmul", "mfma")
+L1BM_LWS = 8192
+L2BM_LWS = 32768
 
 
 @dataclass(frozen=True)
@@ -61,18 +64,16 @@ def _setup(rng: random.Random, place: str, mab: str) -> list[str]:
 
 
 def _payload(rng: random.Random, count: int) -> str:
-    return "".join(f"{_long_word(rng):016x}" for _ in range(count))
+    return "".join(f"{long_word(rng):016x}" for _ in range(count))
 
 
-def _long_word(rng: random.Random) -> int:
+def long_word(rng: random.Random) -> int:
     """Random bits, boundary patterns, or floats of moderate size in one of the three formats."""
     kind = rng.randrange(6)
     if kind == 0:
         return rng.getrandbits(64)
     if kind == 1:
-        return rng.choice(
-            (0, 1, (1 << 64) - 1, 1 << 63, (1 << 63) - 1, 0x80000000, 0x7FFF7FFF7FFF7FFF, 0x7F800000FF800000)
-        )
+        return rng.choice(BOUNDARIES)
     if kind == 2:
         return sum(
             (rng.randrange(2) << 15 | rng.randrange(24, 38) << 9 | rng.getrandbits(9)) << 16 * k for k in range(4)
@@ -107,10 +108,28 @@ def _plain(rng: random.Random, record: Record) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
-                assemble(text)
+                program = assemble(text)
             except (AsmWarning, AsmError):
                 continue
-        return text
+        if not leaves_memory(program):
+            return text
+
+
+def leaves_memory(program: Program) -> bool:
+    """Whether an L2BM item goes past the end of an L2BM or an L1BM.
+
+    The official emulator then uses whatever its memory holds next to the array, which tells nothing about a chip.
+    """
+    items = (item for line in program.lines if isinstance(line, Step) for item in line.items)
+    return any(isinstance(item, L2Move) and _past_end(item) for item in items)
+
+
+def _past_end(item: L2Move) -> bool:
+    span = item.map
+    if span is None:
+        return False
+    lc_end = 0 if item.kind is L2Kind.INNER else item.lc + span.lc_span
+    return lc_end > L2BM_LWS or max(item.lb, item.lb2) + span.lb_span > L1BM_LWS
 
 
 def _without_tag(text: str) -> str:

@@ -21,7 +21,13 @@ def filled_board(seed: int = 1) -> Board:
     """A board with random contents wherever the random programs read."""
     board = Board()
     rng = np.random.default_rng(seed)
-    for array in (board.lm[:, :, :24], board.grf[:, :, :24], board.l1bm[:, :512], board.l2bm[:, :2048], board.pdm[:, :8192]):
+    for array in (
+        board.lm[:, :, :24],
+        board.grf[:, :, :24],
+        board.l1bm[:, :512],
+        board.l2bm[:, :2048],
+        board.pdm[:, :8192],
+    ):
         array[:] = rng.integers(0, 2**64, array.shape, dtype=np.uint64)
     for dram in board.dram:
         dram[:_TOUCHED] = rng.integers(0, 2**64, _TOUCHED, dtype=np.uint64)

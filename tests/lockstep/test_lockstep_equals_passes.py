@@ -1,4 +1,4 @@
-"""The proof: for programs that wait properly, lock-step gives the bits of the value pass and the cycles of the time pass."""
+"""The proof: programs that wait properly have the bits of the value pass and the cycles of the time pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`touched` is exact: a line changes nothing outside its writes, and what it writes depends on nothing outside its reads."""
+"""`touched` is exact: a line changes nothing outside its writes, which depend on nothing outside its reads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def check_line(line: Line, board: Board, seed: int) -> None:
     before, other = copy_of(board), disturbed(board, reads, seed)
     run_alone(line, board)
     run_alone(line, other)
-    for (store, group, old), (_, _, new), (_, _, twin) in zip(arrays(before), arrays(board), arrays(other), strict=True):
+    for (store, group, old), (_, _, new), (_, _, twin) in zip(
+        arrays(before), arrays(board), arrays(other), strict=True
+    ):
         if store in _ALWAYS_SEEN:
             continue
         where = f"{store.label} {group if group is not None else ''} by `{line.text}`"

@@ -191,6 +191,6 @@ class TestRefusals:
         assert os.listdir(tmp_path) == []
 
     def test_scheduler_that_is_not_there(self, context: Context, net: Net, tmp_path: Path) -> None:
-        with pytest.raises((CompileError, CompileOptionError), match="spill_opt"):
-            context.compile(net.logits, {"x": X}, tmp_path / "c", options={"scheduler": "spill_opt"})
+        with pytest.raises((CompileError, CompileOptionError), match="auto_recompute_sa"):
+            context.compile(net.logits, {"x": X}, tmp_path / "c", options={"scheduler": "auto_recompute_sa"})
         assert os.listdir(tmp_path) == []

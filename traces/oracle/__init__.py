@@ -1,0 +1,1 @@
+"""Recorded vectors of the official tools: see README.md."""
