@@ -23,6 +23,7 @@ _COMMENT = re.compile(r"[#!]")
 _LAYER = re.compile(r"\s*#@layer\s+(\S.*?)\s*")
 _REPEATED_NOP = re.compile(rf"nop/({NUMBER})")
 _WORD = re.compile(r"[A-Za-z0-9_]*")
+MOST_NOPS = 10_000_000
 _MANUAL_TAGS = 63
 
 
@@ -147,7 +148,10 @@ class _Assembler:
         match = _REPEATED_NOP.fullmatch(text)
         if not match:
             raise AsmError("line/nop", f"`{text}`: nothing may follow `nop/N`", nearest=_REPEATED_NOP.match(text)[0])  # type: ignore[index]
-        self.lines.extend([Step((), nop=True, line=number, text="nop")] * to_int(match[1]))
+        count = to_int(match[1])
+        if count > MOST_NOPS:
+            raise AsmError("line/nop", f"`{text[:40]}` are too many lines", expected=f"at most {MOST_NOPS} at once")
+        self.lines.extend([Step((), nop=True, line=number, text="nop")] * count)
 
     def _step(self, text: str, number: int) -> None:
         line = decode_line(text)

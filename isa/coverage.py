@@ -7,13 +7,14 @@ further classes tell masked destinations and modified sources (`dst/mask`, `x-`,
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hw.program import Mv, Program, Step
 from isa.assemble import assemble
-from isa.errors import IsaError
+from isa.errors import AsmWarning, IsaError
 from isa.instructions import RECORDS
 from isa.item import parse
 from isa.operand import BankOperand, Kind, Literal, Operand, PeOperand
@@ -50,10 +51,12 @@ class Coverage:
 
     def add_text(self, text: str, *, mode: str = "flat") -> bool:
         """Count a program; False, and nothing counted, when it does not assemble."""
-        try:
-            program = assemble(text, mode="flat" if mode == "flat" else "auto_stride", check_hazards=False)
-        except IsaError:
-            return False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AsmWarning)
+            try:
+                program = assemble(text, mode="flat" if mode == "flat" else "auto_stride", check_hazards=False)
+            except IsaError:
+                return False
         self.add(program)
         return True
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from isa.bitfield import BitReader, BitWriter
+from collections.abc import Sequence
+from typing import TypeVar
+
+from hw.program import Fixed
+from isa.bitfield import BitReader, BitWriter, EncodingError
 from isa.mv_suffix import MvOptions
 from isa.operand import MEMORIES, BankOperand, Kind, Literal, MaskExpr, MatrixOperand, Operand, PeOperand
 from isa.operand_grammar import WIDTHS
@@ -12,6 +16,7 @@ _WIDTHS = tuple(WIDTHS.values())
 _MODIFIERS = ("", "e", "r")
 _ESCAPES = ("", "t", "p")
 _OUTSIDE = frozenset({Kind.L1BM, Kind.TURN, Kind.L2BM, Kind.DAR, Kind.PDM, Kind.DRAM})
+_KINDS = tuple(Kind)
 _BARS = frozenset({Kind.BAR0, Kind.BAR1})
 KIND_BITS = 5
 WORD_BITS = 12
@@ -19,6 +24,15 @@ STRIDE_BITS = 16
 ADDRESS_BITS = 30
 SHIFT_BITS = 16
 DRAM_LWS = 1 << 29
+T = TypeVar("T")
+
+
+def _one_of(data: BitReader, bits: int, values: Sequence[T], name: str) -> T:
+    """The entry of a table that the next field numbers; EncodingError beyond its end."""
+    number = data.get(bits)
+    if number >= len(values):
+        raise EncodingError(f"{name} is {number}: expected 0..{len(values) - 1}")
+    return values[number]
 
 
 def put_mask(out: BitWriter, mask: MaskExpr | None) -> None:
@@ -34,7 +48,7 @@ def get_mask(data: BitReader) -> MaskExpr | None:
     """The mask written by `put_mask`."""
     if not data.get(1):
         return None
-    return MaskExpr(data.get(5), bool(data.get(1)), _ESCAPES[data.get(2)])
+    return MaskExpr(data.get(5), bool(data.get(1)), _one_of(data, 2, _ESCAPES, "mask suffix"))
 
 
 def put_suffix(out: BitWriter, kind: Suffix, value: SuffixValue) -> None:
@@ -116,10 +130,10 @@ def _put_pe(out: BitWriter, operand: PeOperand) -> None:
 
 def get_operand(data: BitReader) -> Operand:
     """The operand written by `put_operand`, with an empty text."""
-    kind = Kind(data.get(KIND_BITS))
+    kind = _one_of(data, KIND_BITS, _KINDS, "operand kind")
     if kind == Kind.MATRIX:
         plane, start, lws = data.get(1), data.optional(4), data.get(1) + 1
-        return MatrixOperand("", plane, start, lws, bool(data.get(1)), _MODIFIERS[data.get(2)])
+        return MatrixOperand("", plane, start, lws, bool(data.get(1)), _one_of(data, 2, _MODIFIERS, "modifier"))
     if kind == Kind.IMM:
         return Literal("", data.get(32))
     if kind in _OUTSIDE:
@@ -131,7 +145,12 @@ def get_operand(data: BitReader) -> Operand:
 def _get_pe(data: BitReader, kind: Kind) -> PeOperand:
     width, addr, flat, j, via_t, value = 4, (0, 0, 0, 0), False, None, False, 0
     if kind in MEMORIES:
-        width, via_t, j, flat = _WIDTHS[data.get(2)], bool(data.get(1)), data.optional(2), bool(data.get(1))
+        width, via_t, j, flat = (
+            _one_of(data, 2, _WIDTHS, "width"),
+            bool(data.get(1)),
+            data.optional(2),
+            bool(data.get(1)),
+        )
         first = data.get(WORD_BITS)
         if flat:
             addr = (first, data.get(WORD_BITS), data.get(WORD_BITS), data.get(WORD_BITS))
@@ -139,10 +158,10 @@ def _get_pe(data: BitReader, kind: Kind) -> PeOperand:
             stride = data.get(STRIDE_BITS)
             addr = (first, first + stride, first + 2 * stride, first + 3 * stride)
     elif kind == Kind.FIXED:
-        value = data.get(3)
+        value = _one_of(data, 3, range(len(Fixed)), "fixed input")
     elif kind == Kind.OMR:
         width, value = 1, data.get(5)
     elif kind in _BARS:
         width = data.get(1) + 1
-    negate, modifier = bool(data.get(1)), _MODIFIERS[data.get(2)]
+    negate, modifier = bool(data.get(1)), _one_of(data, 2, _MODIFIERS, "modifier")
     return PeOperand("", kind, width, addr, flat, j, via_t, value, negate, modifier, get_mask(data))

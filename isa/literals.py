@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from isa.errors import AsmError, nearest
+from isa.numerals import MOST_DIGITS, to_int
 from isa.operand import Literal
 
 TYPES = ("f", "h", "i", "ui", "s", "us")
@@ -34,7 +35,7 @@ def _integer(kind: str, text: str) -> int:
             expected="decimal without leading zeros, 0x.., 0b.. or 0o.."
             + (" with optional sign" if signed else " without sign"),
         )
-    value = int(digits, 0)
+    value = to_int(digits)
     if text.startswith("-"):
         value = -value
     low, high = _RANGES[kind]
@@ -73,16 +74,27 @@ def _decimal_fraction(text: str) -> tuple[int, int]:
     mantissa, _, exponent = text.lower().lstrip("+-").partition("e")
     whole, _, fraction = mantissa.partition(".")
     # Exponents far outside the range of a single give 0 or infinity whatever the digits; clamping keeps integers small.
-    power = int(exponent or 0) - len(fraction)
-    digits = int((whole + fraction) or "0")
-    power = max(min(power, 400), -400 - len(whole + fraction))
-    return (digits * 10**power, 1) if power >= 0 else (digits, 10**-power)
+    text = (whole + fraction).lstrip("0") or "0"
+    power = _exponent(exponent) - len(fraction)
+    if len(text) > MOST_DIGITS:
+        # No single lies between two texts of that many equal digits: one digit stands for all that follow.
+        power += len(text) - MOST_DIGITS - 1
+        text = text[:MOST_DIGITS] + ("1" if text[MOST_DIGITS:].strip("0") else "0")
+    power = max(min(power, 400), -400 - len(text))
+    return (int(text) * 10**power, 1) if power >= 0 else (int(text), 10**-power)
+
+
+def _exponent(text: str) -> int:
+    """An exponent; more than nine digits count as the largest number of nine digits."""
+    digits = text.lstrip("+-").lstrip("0")
+    value = int(digits or 0) if len(digits) <= 9 else 10**9 - 1
+    return -value if text.startswith("-") else value
 
 
 def _hex_fraction(text: str) -> tuple[int, int]:
     mantissa, _, exponent = text.lower().lstrip("+-")[2:].partition("p")
     whole, _, fraction = mantissa.partition(".")
-    power = int(exponent or 0) - 4 * len(fraction)
+    power = _exponent(exponent) - 4 * len(fraction)
     power = max(min(power, 400), -400 - 4 * len(whole + fraction))
     digits = int((whole + fraction) or "0", 16)
     return (digits << power, 1) if power >= 0 else (digits, 1 << -power)

@@ -8,6 +8,7 @@ from itertools import product
 
 from hw.state.memory import Memory
 from isa.errors import AsmError, nearest
+from isa.numerals import decimal
 
 LEVELS = "ncbmp"
 COUNTS = (4, 2, 8, 16, 4)
@@ -87,13 +88,13 @@ def parse_location(text: str) -> Location:
         if at <= last:
             raise AsmError("debug/location", f"`{text}`: levels come once each", expected="the order n c b m p")
         last = at
-        if int(number) >= _REFUSED_FROM[at]:
+        if decimal(number) >= _REFUSED_FROM[at]:
             raise AsmError(
                 "debug/index", f"`{text}`: no {level}{number}", expected=f"{level}0..{level}{COUNTS[at] - 1}"
             )
-        indices[at] = int(number)
+        indices[at] = decimal(number)
     if indices[0] is None and memory is not Memory.T:
         # without a group the official tools drop c and b, from the echoed text too
         indices[1] = indices[2] = None
         text = text[: match.start(4)] + _C_AND_B.sub("", levels)
-    return Location(text, memory, lws, int(match[3] or 0), tuple(indices[: len(memory.levels)]))
+    return Location(text, memory, lws, decimal(match[3] or "0"), tuple(indices[: len(memory.levels)]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from isa.dump.location import MATRICES, Location, parse_location
 from isa.dump.payload import parse_payload
 from isa.errors import AsmError, nearest
+from isa.numerals import decimal
 
 FORMATS = ("", "d", "f", "h", "bd", "bf", "bg", "bh")
 _COUNT = re.compile(r"[+-]?\d+")
@@ -72,7 +73,7 @@ def parse_debug(text: str) -> Get | Set:
 def _count(text: str) -> int:
     if not _COUNT.fullmatch(text):
         raise AsmError("debug/count", f"`{text}` is no number of rows", expected="a decimal number")
-    return int(text)
+    return decimal(text)
 
 
 def _set(arguments: list[str]) -> Set:

@@ -35,10 +35,11 @@ class Tools(Protocol):
 
 
 class OwnTools:
-    """The simulator; the board is used again for every program."""
+    """The simulator; the board is used again for every program.  `threads` as in `hw.engine.execute`."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int | None = None) -> None:
         self._board = Board()
+        self._threads = threads
 
     def run(self, text: str) -> list[str]:
         """See `Tools`."""
@@ -48,7 +49,7 @@ class OwnTools:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 program = assemble(text)
-            execute(program, self._board, on_debug=debug_handler(out))
+            execute(program, self._board, on_debug=debug_handler(out), threads=self._threads)
         except (IsaError, EngineError) as error:
             out.append(f"STOPPED: {error}")
         return out

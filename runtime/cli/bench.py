@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,11 +35,32 @@ def add_to(app: typer.Typer) -> None:
     app.command("bench")(bench)
 
 
+class Subject(StrEnum):
+    """What can be measured."""
+
+    EVAL_STEP = "eval_step"
+    ENGINE = "engine"
+
+
+class Against(StrEnum):
+    """What the engine can be measured beside."""
+
+    NOTHING = "nothing"
+    OFFICIAL = "official"
+
+
 def bench(
+    subject: Annotated[Subject, typer.Argument(help="A built-in program, or instructions.")] = Subject.EVAL_STEP,
+    against: Annotated[
+        Against, typer.Option("--against", help="With engine: time the official emulator too (see `fuzz`).")
+    ] = Against.NOTHING,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Calls of each measurement; the median counts.")] = 5,
     json: Json = False,
 ) -> None:
-    """Measure the engine on the built-in program eval_step: medians."""
+    """Measure this simulator: the built-in program eval_step, or single instructions (engine); medians."""
+    if subject is Subject.ENGINE:
+        _bench_engine(repeat, against, json)
+        return
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="mncore2-bench-") as folder, progress() as bar:
         measures = list(_measures(Path(folder)))
@@ -52,6 +74,25 @@ def bench(
     else:
         table = [(row["what"], row["seconds"] * 1e3, f"{row['rate']:,.0f} {row['unit']}") for row in rows]
         print_table(f"eval_step, median of {repeat}", ("what", "ms", "rate"), table)
+
+
+def _bench_engine(repeat: int, against: Against, json: bool) -> None:
+    from isa.fuzz import OfficialTools
+    from runtime.cli.bench_engine import Speed, geometric_mean_ratio, measure, programs
+
+    official = OfficialTools.find() if against is Against.OFFICIAL else None
+    speeds: list[Speed] = []
+    with progress() as bar:
+        for speed in bar.track(measure(repeat, official), total=len(programs()), description="bench"):
+            speeds.append(speed)
+    ratio = geometric_mean_ratio(speeds)
+    if json:
+        print_json({"programs": [speed.as_dict() for speed in speeds], "geometric_mean_ratio": ratio})
+        return
+    rows = [(s.name, f"{s.steps_per_s:,.0f}", "" if s.official is None else f"{s.official:,.0f}") for s in speeds]
+    print_table(f"full-chip steps per second, median of {repeat}", ("program", "here", "official"), rows)
+    if ratio is not None:
+        print_table("beside the official emulator", ("geometric mean of the ratios",), [(f"{ratio:,.0f}",)])
 
 
 def _measures(folder: Path) -> Iterator[Measure]:

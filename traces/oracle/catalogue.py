@@ -26,10 +26,11 @@ from isa.item import parse
 from isa.operand import MEMORIES, BankOperand, Kind, Operand, PeOperand
 from isa.record import Group, Parsed, Record
 from isa.sample import sample
-from traces.oracle.load import FOLDER, committed_texts
+from isa.vectors import recorded_texts
 
 #: Not alone in a line (turnaround), and two masks of different word length (the official assembler takes only some).
 _UNFIT = re.compile(r"\$l+bi|/.*/|/\S*[pt]( |$)")
+FOLDER = Path(__file__).parent
 PER_PROGRAM = 24
 MOST_PROGRAMS = 70
 TRIES = 200
@@ -145,8 +146,7 @@ def inputs(rng: random.Random, prec: str, *, blocks: bool) -> list[str]:
     lines += [f"d set $omr{entry} 4 {''.join(f'{rng.randrange(16):016x}' for _ in range(4))}" for entry in (3, 15)]
     if blocks:
         for plane in "xy":
-            lws, step = ("ll", 2) if prec == "h" else ("l", 1)
-            lines += [f"{prec}mwrite $lr0v ${'l'}{plane}{row}\nnop/4" for row in range(0, 16, 4) if lws and step]
+            lines += [f"{prec}mwrite $lr0v $l{plane}{row}\nnop/4" for row in range(0, 16, 4)]
     return lines
 
 
@@ -169,10 +169,10 @@ def families(rng: random.Random, coverage: Coverage, *, classes: bool) -> Iterat
         for text in candidates(rng, record, row) if missing else ():
             trial = Coverage()
             trial.add_text(text)
-            (found,) = (r for r in trial.rows() if r.record == row.record and r.precision == row.precision)
-            if missing <= wanted(found, trial):
+            left = missing & wanted(row, trial)
+            if left == missing:
                 continue
-            missing &= wanted(found, trial)
+            missing = left
             coverage.add_text(text)
             pending.setdefault(key, []).append(case(text))
             if len(pending[key]) >= PER_PROGRAM // (2 if record.group in (Group.L2BM, Group.MV) else 1):
@@ -199,7 +199,7 @@ def run(tools: OfficialTools, rng: random.Random, prec: str, blocks: bool, cases
 def main() -> None:
     """Write the file."""
     rng, tools, coverage = random.Random(1), OfficialTools.find(), Coverage()
-    for text, mode in committed_texts(leave_out=("catalogue",)):
+    for text, mode in recorded_texts(FOLDER.parent, leave_out=("catalogue",)):
         coverage.add_text(text, mode=mode)
     rows: list[str] = []
     for classes in (False, True):
@@ -207,7 +207,7 @@ def main() -> None:
             if len(rows) < MOST_PROGRAMS:
                 for record in run(tools, rng, prec, blocks, cases):
                     rows.append(json.dumps({"id": f"catalogue/{len(rows):03}-{unit}", "group": "catalogue", **record}))
-    target = Path(FOLDER) / "catalogue.jsonl.xz"
+    target = FOLDER / "catalogue.jsonl.xz"
     part = target.with_suffix(".part")
     part.write_bytes(lzma.compress("\n".join(rows).encode() + b"\n", preset=9 | lzma.PRESET_EXTREME))
     part.replace(target)

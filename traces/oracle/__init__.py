@@ -1,1 +1,0 @@
-"""Recorded vectors of the official tools: see README.md."""
