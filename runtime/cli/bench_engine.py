@@ -101,7 +101,7 @@ def measure(repeat: int, official: OfficialTools | None) -> Iterator[Speed]:
 
 
 def geometric_mean_ratio(speeds: list[Speed]) -> float | None:
-    """Geometric mean of our speed over the official one's, over the single instructions; None when none was measured."""
+    """Geometric mean of our speed over the official one, over the single instructions; None if none was timed."""
     ratios = [speed.steps_per_s / speed.official for speed in speeds if speed.official]
     return math.exp(statistics.fmean(math.log(ratio) for ratio in ratios)) if ratios else None
 
