@@ -143,7 +143,8 @@ def inputs(rng: random.Random, prec: str, *, blocks: bool) -> list[str]:
     lines.append(f"d set $llt 4 {payload(8) if blocks else small}")
     lines += [f"d set $lb0b{b} 64 {payload(64)}" for b in (2, 3)]
     lines += [f"d set $lc0{place} 256 {payload(256)}" for place in ("n1c0", "n1c1")]
-    lines += [f"d set $omr{entry} 4 {''.join(f'{rng.randrange(16):016x}' for _ in range(4))}" for entry in (3, 15)]
+    for entry in (3, 15):
+        lines.append(f"d set $omr{entry} 1 {[f'{rng.randrange(16):016x}' for _ in range(4)][0]}")
     if blocks:
         for plane in "xy":
             lines += [f"{prec}mwrite $lr0v $l{plane}{row}\nnop/4" for row in range(0, 16, 4)]
