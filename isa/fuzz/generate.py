@@ -93,7 +93,7 @@ def _group(rng: random.Random) -> tuple[str, ...]:
         return _product(rng, record)
     text = _plain(rng, record)
     if text.startswith("mv"):
-        return (_without_tag(text), SPACING)
+        return (without_tag(text), SPACING)
     if any(latch in text for latch in ("$aluf", "$mauf", "$lbf", "$mreadf")):
         return (FILL_LATCHES, text, SPACING)
     if "$lbi" in text or "$llbi" in text:
@@ -132,7 +132,7 @@ def _past_end(item: L2Move) -> bool:
     return lc_end > L2BM_LWS or max(item.lb, item.lb2) + span.lb_span > L1BM_LWS
 
 
-def _without_tag(text: str) -> str:
+def without_tag(text: str) -> str:
     """An MV without its completion tag: nobody waits for it here, and a tag must not be raised twice."""
     return re.sub(r"(/n\d+)(.*?)i[0-9a-f]{2}", r"\1\2", text, count=1)
 

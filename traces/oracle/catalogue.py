@@ -19,7 +19,7 @@ from typing import Any
 from isa.assemble import assemble
 from isa.coverage import Coverage, Row
 from isa.errors import AsmWarning, IsaError
-from isa.fuzz.generate import FILL_LATCHES, leaves_memory, long_word
+from isa.fuzz.generate import FILL_LATCHES, leaves_memory, long_word, without_tag
 from isa.fuzz.tools import OfficialTools
 from isa.instructions import RECORDS
 from isa.item import parse
@@ -86,7 +86,7 @@ def candidates(rng: random.Random, record: Record, row: Row) -> Iterator[str]:
 def case(text: str) -> Case:
     """An item with latches to read and dumps of its destinations."""
     parsed = parse(text)
-    lines = [text, "nop/12"]
+    lines = [without_tag(text) if text.startswith("mv") else text, "nop/12"]
     if any(latch in text for latch in ("$aluf", "$mauf", "$lbf", "$mreadf")):
         lines.insert(0, FILL_LATCHES)
     dumps: list[str] = []
@@ -144,7 +144,7 @@ def inputs(rng: random.Random, prec: str, *, blocks: bool) -> list[str]:
     lines += [f"d set $lb0b{b} 64 {payload(64)}" for b in (2, 3)]
     lines += [f"d set $lc0{place} 256 {payload(256)}" for place in ("n1c0", "n1c1")]
     for entry in (3, 15):
-        lines.append(f"d set $omr{entry} 1 {[f'{rng.randrange(16):016x}' for _ in range(4)][0]}")
+        lines.append(f"d set $omr{entry} 1 {rng.randrange(16):016x}")
     if blocks:
         for plane in "xy":
             lines += [f"{prec}mwrite $lr0v $l{plane}{row}\nnop/4" for row in range(0, 16, 4)]
