@@ -123,8 +123,8 @@ def compile_model(model: onnx.ModelProto, options: Options) -> Compiled:
     phases = Phases()
     if options["scheduler"] not in SCHEDULERS:
         raise UnsupportedOperator(
-            f"scheduler={options['scheduler']!r} is not available in this version; choose one of "
-            f"{', '.join(SCHEDULERS)}"
+            f"scheduler={options['scheduler']!r} (from {options.origin('scheduler')}) is not available in this "
+            f"version; choose one of {', '.join(SCHEDULERS)}"
         )
     with phases("import"):
         graph = import_model(model)

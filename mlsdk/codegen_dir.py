@@ -63,18 +63,21 @@ def _publish(stage: Path, target: Path) -> None:
                 raise
     if not target.is_dir():
         raise CompileError(f"{target} exists and is not a folder")
-    outdated = _read_listing(target) or {}
-    (target / LISTING).unlink(missing_ok=True)
-    (target / APP).unlink(missing_ok=True)
-    fresh = [path for path in sorted(stage.rglob("*")) if path.is_file()]
-    for path in sorted(fresh, key=lambda path: (path.name == LISTING, path.name == APP)):
-        place = target / path.relative_to(stage)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(path, place)
-    kept = {str(path.relative_to(stage)) for path in fresh}
-    for name in outdated.get("files", {}):
-        if name not in kept and not Path(name).is_absolute() and ".." not in Path(name).parts:
-            (target / name).unlink(missing_ok=True)
+    try:
+        outdated = _read_listing(target) or {}
+        (target / LISTING).unlink(missing_ok=True)
+        (target / APP).unlink(missing_ok=True)
+        fresh = [path for path in sorted(stage.rglob("*")) if path.is_file()]
+        for path in sorted(fresh, key=lambda path: (path.name == LISTING, path.name == APP)):
+            place = target / path.relative_to(stage)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(path, place)
+        kept = {str(path.relative_to(stage)) for path in fresh}
+        for name in outdated.get("files", {}):
+            if name not in kept and not Path(name).is_absolute() and ".." not in Path(name).parts:
+                (target / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise CompileError(f"the artifacts cannot be written to {target}: {error}") from error
 
 
 def _read_listing(target: Path) -> dict[str, dict[str, str]] | None:

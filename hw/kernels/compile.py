@@ -12,7 +12,10 @@ import hashlib
 import os
 import re
 import sys
+import tempfile
+import warnings
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -43,6 +46,13 @@ def cache_root() -> Path:
     return Path(os.environ.get("MNCORE2_CACHE") or Path.home() / ".cache" / "mncore2")
 
 
+@lru_cache
+def _process_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder of this process, for where the cache cannot be written; it goes with the process."""
+    warnings.warn(f"{cache_root()} cannot be written; compiled kernels are kept for this process only", stacklevel=4)
+    return tempfile.TemporaryDirectory(prefix="mncore2-kernels-")
+
+
 def source_digest(*packages: Path) -> str:
     """Hash of all Python sources in `packages` (folders, not recursive) and of the compiler versions."""
     digest = hashlib.sha256(f"{sys.version_info[:3]} {numba.__version__} {compiler.__name__}".encode())
@@ -60,7 +70,11 @@ class _DiskCache(FunctionCache):
         self._py_func = function
         digest = source_digest(_HW / "kernels", _HW / "formats", *packages)
         folder = cache_root() / digest
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            folder = Path(_process_folder().name) / digest
+            folder.mkdir(exist_ok=True)
         self._cache_path = str(folder)
         self._impl = _CacheImpl(str(folder), name)
         self._cache_file = IndexDataCacheFile(str(folder), self._impl.filename_base, digest)

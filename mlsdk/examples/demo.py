@@ -190,5 +190,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
 if __name__ == "__main__":
     try:
         main()
-    except MLSDKError as error:
+    except (MLSDKError, OSError) as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -7,6 +7,7 @@ out/demo/checkpoint.pt
 from __future__ import annotations
 
 import argparse
+import pickle
 import sys
 from pathlib import Path
 
@@ -24,7 +25,10 @@ def main(checkpoint_path: Path, outdir: Path, option_json_path: Path | None, dev
     _, eval_loader = mnist_loaders(batch_size, eval_batch_size)
 
     model_with_loss_fn = MNCoreClassifier()
-    checkpoint = torch.load(checkpoint_path, weights_only=True)
+    try:
+        checkpoint = torch.load(checkpoint_path, weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError):
+        raise OSError(f"{checkpoint_path} is no checkpoint as the demo saves it") from None
     model_with_loss_fn.load_state_dict(checkpoint["model_state_dict"])
     model_with_loss_fn.eval()
 
@@ -73,5 +77,7 @@ if __name__ == "__main__":
     args = parse()
     try:
         main(args.checkpoint, args.outdir, args.option_json, args.device)
-    except MLSDKError as error:
+    except (MLSDKError, OSError) as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -17,7 +17,7 @@ Sets = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Change a number of the chip: dram.bandwidth=256, or a factor for all that match: 'l1bm.rate.*=x0.5'.",
+        help="Change a number of the chip: mv.latency.dram=100, or a factor for all that match: 'l1bm.rate.*=x0.5'.",
     ),
 ]
 ChipFile = Annotated[Path | None, typer.Option("--chip", metavar="FILE", help="Another chip description (TOML).")]

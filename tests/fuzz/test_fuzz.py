@@ -33,7 +33,8 @@ def test_items_past_the_end() -> None:
     assert leaves_memory(assemble("l2bmd $lb0 $lc32640"))
     assert leaves_memory(assemble("l2bmb $lc0 $lb8176"))
     assert leaves_memory(assemble("l2bmi@0/4 $lb0 $lb8176"))
-    assert not leaves_memory(assemble("l2bmd $lb8160 $lc32512\nnop/12\nl2bmb $lc32704 $lb8128\nnop/12\nl2bmi@0/4 $lb0 $lb8128"))
+    inside = ("l2bmd $lb8160 $lc32512", "nop/12", "l2bmb $lc32704 $lb8128", "nop/12", "l2bmi@0/4 $lb0 $lb8128")
+    assert not leaves_memory(assemble("\n".join(inside)))
 
 
 def test_difference_is_found_and_shrunk() -> None:
