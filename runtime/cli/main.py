@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Annotated, TextIO
 
 import typer
 
@@ -18,7 +18,6 @@ TRACEBACK = "MNCORE2_TRACEBACK"
 
 app = typer.Typer(
     name="mncore2",
-    help="A simulator of the MN-Core 2 processor: values exact to the bit, time in cycles.",
     epilog="Exit codes: 0 done, 1 the job failed, 2 wrong command line or file, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -26,6 +25,22 @@ app = typer.Typer(
 )
 for verb in (run, assembly, compile_onnx, report, trace, sweep, bench, fuzz, coverage, records, config):
     verb.add_to(app)
+
+
+def _print_config(wanted: bool) -> None:
+    if wanted:
+        config.config()
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    print_config: Annotated[
+        bool,
+        typer.Option("--print-config", is_eager=True, callback=_print_config, help="The same as `config`, then end."),
+    ] = False,
+) -> None:
+    """A simulator of the MN-Core 2 processor: values exact to the bit, time in cycles."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
