@@ -9,6 +9,7 @@ nothing. Of a literally masked 2LW access nothing counts as written, although th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from hw.program import Compute, Item, L2Move, Mem, PeLoad, PeStore, Program, Step, Unit
 from hw.sanitizer.footprint import finish, footprint, written_cycles
@@ -65,6 +66,7 @@ def _discards(item: Item, used: bool) -> bool:
     return bool(item.dests) and all(d.mem is Mem.NOWRITE for d in item.dests)
 
 
+@lru_cache(maxsize=1 << 16)
 def official_footprint(item: Item, used: bool) -> Footprint:
     """The footprint as far as the official assembler looks at it; `used`: a latch of this step is read later."""
     full = footprint(item)
