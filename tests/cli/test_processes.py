@@ -24,10 +24,22 @@ STUDY = f'programs = ["copy.vsm"]\n[product]\n"mv.latency.dram" = [{PRODUCT}]\n'
 COPY = "mvp/n640i01 $d0@0 $lc0@0.0\nnop; wait i01\n" + "lpassa $lr0v $ls0v\n" * 20000
 
 
+def _let_interrupt() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(*arguments: str | Path) -> subprocess.Popen[str]:
+    """The command as a process that a signal can interrupt, also where the tests themselves run with SIGINT ignored."""
     command = [sys.executable, "-m", "runtime.cli", *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_let_interrupt,
+    )
 
 
 def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
