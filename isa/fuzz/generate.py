@@ -11,7 +11,7 @@ import re
 import warnings
 from dataclasses import dataclass
 
-from hw.program import L2Kind, L2Move, Program, Step
+from hw.program import Item, L2Kind, L2Move, PeLoad, PeStore, Program, Step
 from isa.assemble import assemble
 from isa.errors import AsmError, AsmWarning
 from isa.record import Record
@@ -116,15 +116,19 @@ def _plain(rng: random.Random, record: Record) -> str:
 
 
 def leaves_memory(program: Program) -> bool:
-    """Whether an L2BM item goes past the end of an L2BM or an L1BM.
+    """Whether an item goes past the end of an L2BM or an L1BM.
 
     The official emulator then uses whatever its memory holds next to the array, which tells nothing about a chip.
     """
     items = (item for line in program.lines if isinstance(line, Step) for item in line.items)
-    return any(isinstance(item, L2Move) and _past_end(item) for item in items)
+    return any(_past_end(item) for item in items)
 
 
-def _past_end(item: L2Move) -> bool:
+def _past_end(item: Item) -> bool:
+    if isinstance(item, (PeLoad, PeStore)):
+        return item.addr is not None and item.addr + item.map.span > L1BM_LWS
+    if not isinstance(item, L2Move):
+        return False
     span = item.map
     if span is None:
         return False
