@@ -68,7 +68,10 @@ class Machine:
         segment = self._lowered.segments[number]
         kinds = self._find_twins(segment)
         cost = segment.cost * kinds // self._board.topology.l1bs
-        threads = 1 if cost < _WORTH_A_THREAD else min(self._threads, self._busy_l2bs(kinds))
+        threads = 1
+        if cost >= _WORTH_A_THREAD:
+            self._spread_kinds(kinds)
+            threads = min(self._threads, self._busy_l2bs(kinds))
         while len(self._workers) < threads:
             self._workers.append(_Worker(self._board.topology.l1b_per_l2b))
         self._next[0] = 0
@@ -77,7 +80,7 @@ class Machine:
         if kinds < self._board.topology.l1bs and segment.areas is not None:
             copy_twins(*self._areas(segment.areas), self._twins.ctypes.data)
         if failed:
-            self._raise()
+            self._raise(kinds < self._board.topology.l1bs)
 
     def _find_twins(self, segment: Segment) -> int:
         """Set `_active` and `_twins`; the number of L1Bs to run."""
@@ -86,6 +89,20 @@ class Machine:
             self._active[:] = 1
             return l1bs
         return int(find_twins(*self._areas(areas), self._active.ctypes.data, self._twins.ctypes.data))
+
+    def _spread_kinds(self, kinds: int) -> None:
+        """Let the few L1Bs to run lie in different L2Bs where their twins allow it: threads share the work by L2B."""
+        size = self._board.topology
+        if not 1 < kinds <= size.l2bs:
+            return
+        groups = sorted((np.flatnonzero(self._twins == first) for first in np.unique(self._twins)), key=len)
+        taken: set[int] = set()
+        for members in groups:
+            chosen = next((int(i) for i in members if i // size.l1b_per_l2b not in taken), int(members[0]))
+            taken.add(chosen // size.l1b_per_l2b)
+            self._active[members] = 0
+            self._active[chosen] = 1
+            self._twins[members] = chosen
 
     def _busy_l2bs(self, kinds: int) -> int:
         """L2Bs with work, of `kinds` L1Bs to run."""
@@ -112,10 +129,17 @@ class Machine:
         ]
         return int(run_segment(*arguments))
 
-    def _raise(self) -> None:
+    def _raise(self, twins: bool) -> None:
+        """Raise for the earliest failing line and its first L1B; with `twins` one that ran stands for those like it."""
         size = self._board.topology
-        q = int(np.argmin(self._errors[:, 0]))
-        index, b, code = (int(x) for x in self._errors[q])
+        index = int(self._errors[:, 0].min())
+        failing = []
+        for l2b in np.flatnonzero(self._errors[:, 0] == index).tolist():
+            ran = l2b * size.l1b_per_l2b + int(self._errors[l2b, 1])
+            first = int(np.flatnonzero(self._twins == ran)[0]) if twins else ran
+            failing.append((first, int(self._errors[l2b, 2])))
+        l1b, code = min(failing)
+        q, b = divmod(l1b, size.l1b_per_l2b)
         line = self._lowered.lines[index]
         assert isinstance(line, Step)
         found = decode(code)
