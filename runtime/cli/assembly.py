@@ -37,6 +37,9 @@ def asm(
     out: Out = None,
     mode: Annotated[InstructionMode, typer.Option("--mode", help="Encoding of PE lines.")] = InstructionMode.FLAT,
     hazards: Annotated[bool, typer.Option("--hazards/--no-hazards", help="Refuse hazards.")] = True,
+    fix_nops: Annotated[
+        bool, typer.Option("--fix-nops", help="Write the program with the nops its hazards need, not a stream.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Assemble program text to an instruction stream (one j, i, m or d line per instruction)."""
@@ -44,6 +47,16 @@ def asm(
     from isa.assemble import assemble
     from isa.encoding import AUTO_STRIDE, FLAT, encode
 
+    if fix_nops:
+        from isa.fixnops import with_nops
+
+        fixed = with_nops(read_text(file))
+        assemble(fixed, mode=mode.value, name=file.name)
+        if json:
+            print_json({"program": file.name, "text": fixed})
+        else:
+            _write(fixed, out)
+        return
     program = assemble(read_text(file), mode=mode.value, check_hazards=hazards, name=file.name)
     stream = list(encode(program, FLAT if mode is InstructionMode.FLAT else AUTO_STRIDE))
     if json:
