@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 
 from hw.engine import execute
@@ -32,6 +33,7 @@ def _parser() -> Parser:
     parser.add_argument("-x", metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("--offchip-memory-init", default="unique", metavar="(unique|zero|uninitialized)")
     parser.add_argument("--dirty", action="store_true", help="fill the on-chip memories with junk first")
+    parser.add_argument("--sanitize", action="store_true", help="warn of uninitialised reads, races and the like")
     parser.add_argument(
         "--real-pdm", action="store_true", help="`d get $p..` shows the PDM (the official tool shows DRAM)"
     )
@@ -49,6 +51,19 @@ def _report(error: Exception, file: str | None, lines: list[str]) -> None:
     print(f"file    : {file or '<standard input>'}\nline no : {number}", file=sys.stderr)
     if 0 < number <= len(lines):
         print(f"line    : {lines[number - 1]}", file=sys.stderr)
+
+
+def _print_findings(lines: list[str]) -> None:
+    """Run the stream once more in lock-step and print what the sanitizers find as warnings."""
+    from hw.sanitizer.runtime import sanitize
+    from isa.commands.stream import stream_areas
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        handler = stream_handler(debug_handler([], pdm=PdmDump.REAL))
+        findings = sanitize(load_stream(lines), mode="warn", on_debug=handler, debug_reader=stream_areas)
+    for finding in findings:
+        print(f"warning: {finding.message}", file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,6 +92,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             execute(load_stream(lines), board, on_debug=stream_handler(debug_handler(stream, pdm=pdm)), strict=False)
         except (IsaError, EngineError) as error:
             failure = error  # what was dumped until here stays
+    if options.sanitize:
+        _print_findings(lines)
     if failure is not None:
         _report(failure, options.i, lines)
         return ABORTED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from isa.assemble import assemble
 from isa.bitfield import EncodingError
 from isa.encoding import decode_line
 from isa.errors import AsmError, IsaError
+
+if TYPE_CHECKING:
+    from hw.sanitizer.runtime import DebugAreas
 
 _PE_AND_MV = ("j", "i", "m")
 _WRITE = "r"
@@ -103,3 +107,16 @@ def stream_handler(debug: Callable[[Debug, Board], None]) -> Callable[[Debug, Bo
         board.dram[group][address : address + len(values)] = np.array(values, np.uint64)
 
     return handle
+
+
+def stream_areas(line: Debug) -> DebugAreas | None:
+    """What a debug line or a memory write of a stream touches, for the sanitizers."""
+    from hw.lockstep import Store
+    from hw.sanitizer.runtime import Area
+    from hw.sanitizer.runtime import DebugAreas as Touched
+    from isa.debugger.areas import debug_areas
+
+    if not line.text.startswith(_WRITE):
+        return debug_areas(line)
+    group, address, values = parse_write(line.text, line.line)
+    return Touched(True, (Area(Store.DRAM, address, len(values), (group,)),))

@@ -31,6 +31,7 @@ _FAILURE = (
     ("isa.errors", "IsaError"),
     ("isa.pack.errors", "PackError"),
     ("hw.engine", "EngineError"),
+    ("hw.sanitizer.runtime", "SanitizerError"),
     ("hw.model", "ModelError"),
     ("hw.state.errors", "StateError"),
     ("compiler.errors", "CompilerError"),

@@ -37,12 +37,17 @@ def run(
     permissive: Annotated[
         bool, typer.Option("--permissive", help="Accept hazards and waits that never end; the result says so.")
     ] = False,
+    sanitize: Annotated[
+        bool,
+        typer.Option("--sanitize/--no-sanitize", help="Refuse uninitialised reads, races and stray addresses."),
+    ] = True,
     json: Json = False,
 ) -> None:
     """Run a program: print what its `d get` lines show, and its cycles by cause."""
     from hw.engine import execute
     from hw.state import Board
     from isa.assemble import assemble
+    from isa.debugger import sanitize as sanitize_program
     from isa.dump import debug_handler
 
     if file.is_dir():
@@ -52,7 +57,10 @@ def run(
     lines: list[str] = []
     with working("running (the first run of an instruction compiles its kernel)"):
         board = Board(spec, offchip=memory.value)
-        execute(program, board, on_debug=debug_handler(lines), strict=not permissive)
+        if sanitize and not permissive and memory is Memory.ZERO:
+            sanitize_program(program, board, spec=spec, output=lines)
+        else:
+            execute(program, board, on_debug=debug_handler(lines), strict=not permissive)
     result = {"program": file.name, "permissive": permissive, "dump": lines, **_time(program, spec, permissive)}
     if json:
         print_json(result)

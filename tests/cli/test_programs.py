@@ -150,11 +150,19 @@ def test_an_error_of_ours_is_one_line_too(capsys: Capture, first: Path, monkeypa
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr("hw.engine.execute", broken)
-    message = refused(capsys, 1, "run", first)
+    message = refused(capsys, 1, "run", first, "--no-sanitize")
     assert message.startswith("internal error: ZeroDivisionError: oops")
     monkeypatch.setenv("MNCORE2_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
-        command(capsys, "run", first)
+        command(capsys, "run", first, "--no-sanitize")
+
+
+def test_run_refuses_to_read_what_nothing_wrote(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "unwritten.vsm"
+    path.write_text("lpassa $lm0v $ls0v\n")
+    assert "nothing has written" in refused(capsys, 1, "run", path)
+    ok(capsys, "run", path, "--no-sanitize")
+    ok(capsys, "run", path, "--permissive")
 
 
 def test_every_verb_has_help(capsys: Capture) -> None:

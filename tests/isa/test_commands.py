@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from isa.assemble import assemble
 from isa.commands import assemble3, gpfn3_package_main, judge
 from isa.commands.expectation import DTYPES, JudgeError, close, parse_item, result_values
 from isa.commands.stream import StreamError, load_stream, parse_write
+from isa.encoding import FLAT, encode
 
 SOURCE = "d set $lm0n0c0b0m0p0 1 0000000000000042\nlinc $lm0 $ln0\nd get $ln0n0c0b0m0p0 1\n"
 DUMP = "DEBUG-LM1(n0c0b0m0p0,0):(f:0, i:{{0x0,0x0},{0x0,0x43}}, v:0x43) #d get $ln0n0c0b0m0p0 1\n"
@@ -211,3 +213,14 @@ def test_result_values() -> None:
     assert result_values(line, "Short") == [0x3E00, -0x7FFF, 0x4200, 0x7FFF]
     assert DTYPES["Int"].decode(0xFFFFFFFF00000001) == [-1, 1]
     assert close(float("inf"), float("inf"), 0, 0) and not close(1.0, 2.0, 0.5, 0.4) and close(1.0, 2.0, 0, 0.5)
+
+
+def test_emulator_warns_on_request_and_runs_all_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stream = tmp_path / "stream.asm"
+    line = next(iter(encode(assemble("lpassa $lm0v $ls0v\n"), FLAT)))
+    stream.write_text(f"r 0 000000000 001 0000000000000001\n{line}\nd get $ls0n0c0b0m0p0 1\n")
+    assert gpfn3_package_main.main(["-i", str(stream)]) == 0
+    plain = capsys.readouterr().err
+    assert gpfn3_package_main.main(["-i", str(stream), "--sanitize"]) == 0
+    warned = capsys.readouterr().err
+    assert warned.startswith(plain) and "nothing has written" in warned[len(plain) :]
