@@ -241,6 +241,16 @@ class Step:
     line: int = 0
     text: str = ""
 
+    def sources(self) -> list[Source]:
+        """All PE-side operands the step reads."""
+        found: list[Source] = []
+        for item in self.items:
+            if isinstance(item, Compute):
+                found += item.sources
+            elif isinstance(item, PeStore):
+                found.append(item.source)
+        return found
+
 
 class Space(IntEnum):
     """Memories an MV can name."""

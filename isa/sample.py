@@ -190,10 +190,6 @@ class _Sampler:
         return f"{base}/{self._mask_text()}{escape}"
 
 
-def _has_wide_form(variant: Variant) -> bool:
-    return variant.rrn is None or variant.rrn[1] == "bor" or (variant.rrn[0] == "f" and not variant.narrow)
-
-
 SAMPLED: tuple[Record, ...] = tuple(record for record in RECORDS if record.lower is not None)
 """Records with operands, i.e. everything but `nop`, `wait` and the statements."""
 

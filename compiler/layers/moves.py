@@ -15,7 +15,9 @@ from compiler.layout import Layout, Level, PadLayout
 from compiler.layout.l2b import gather_banks
 
 
-class _Move(Layer):
+class Move(Layer):
+    """A node whose output has the value and the layout of its input."""
+
     def same_type(self, node: MNNode) -> tuple[str, ...]:
         return (node.inputs[0], node.outputs[0])
 
@@ -41,7 +43,7 @@ def _route(graph: MNGraph, name: str) -> Route:
     return Route.of(layout)
 
 
-class Download(_Move):
+class Download(Move):
     """DRAM -> LM."""
 
     op_types: ClassVar[tuple[str, ...]] = ("MNCoreDownload",)
@@ -87,7 +89,7 @@ class BankDownload(Layer):
         return [inputs[0]]
 
 
-class Upload(_Move):
+class Upload(Move):
     """LM -> DRAM."""
 
     op_types: ClassVar[tuple[str, ...]] = ("MNCoreUpload",)
@@ -98,7 +100,7 @@ class Upload(_Move):
         upload(asm, _route(ctx.graph, node.inputs[0]), place.lm, place.addr, ctx.dram(node.outputs[0]))
 
 
-class Identity(_Move):
+class Identity(Move):
     """LM0 <-> LM1."""
 
     op_types: ClassVar[tuple[str, ...]] = ("Identity",)

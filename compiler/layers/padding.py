@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from compiler.emit.asm import Asm
 from compiler.emit.padding import AxisIndex, emit_refill
 from compiler.graph import MNGraph, MNNode, MNType, MNValue
-from compiler.layers.base import DIRTY, NEG_INF, ZERO, Assignment, EmitContext, Layer, Raw
-from compiler.layers.layouts import default_layout
-from compiler.layout import Layout, Level, PadLayout
+from compiler.layers.base import DIRTY, NEG_INF, ZERO, EmitContext, Layer
+from compiler.layers.moves import Move
+from compiler.layout import Level
 
 MINUS_INFINITY = {MNType.HALF: 0xFE00, MNType.FLOAT: 0xFF800000, MNType.DOUBLE: 0xFFF0000000000000}
 
@@ -38,24 +37,12 @@ def axis_index(value: MNValue, axis: int) -> AxisIndex:
     return AxisIndex(layout.shape[axis], tuple(terms), tuple(addresses), tuple(lanes))
 
 
-class RefillPadding(Layer):
+class RefillPadding(Move):
     """Attributes: `kind` (Zero, NegInf), `axes` whose padding counts."""
 
     op_types: ClassVar[tuple[str, ...]] = ("MNCoreRefillPadding",)
     alias: ClassVar[bool] = True
     in_place: ClassVar[bool] = True
-
-    def same_type(self, node: MNNode) -> tuple[str, ...]:
-        return (node.inputs[0], node.outputs[0])
-
-    def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
-        return [outputs[0]]
-
-    def assign(
-        self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
-    ) -> Assignment:
-        layout = inputs[0] or default_layout(graph.values[node.inputs[0]])
-        return Assignment((layout,), (layout,))
 
     def result_padding(self, node: MNNode, graph: MNGraph) -> str:
         layout = graph.values[node.inputs[0]].layout
@@ -72,9 +59,6 @@ class RefillPadding(Layer):
             pad_lw = pad_lw << bits | element
         axes = [axis_index(value, axis) for axis in node.attrs["axes"]]
         emit_refill(asm, ctx.stream(node.outputs[0]), pad_lw, axes)
-
-    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
-        return [inputs[0]]
 
 
 LAYERS: tuple[Layer, ...] = (RefillPadding(),)

@@ -10,27 +10,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from hw.engine import layout as L
-from hw.program import Compute, Debug, Line, Mem, PeLoad, PeStore, Source, Step, Unit
+from hw.program import Compute, Debug, Line, Mem, PeLoad, Step, Unit
 
 LATCHES: Final = {Mem.ALUF: L.LATCH_ALU, Mem.MAUF: L.LATCH_MAU, Mem.LBF: L.LATCH_LBF, Mem.MREADF: L.LATCH_MREAD}
 _WRITTEN: Final = {Unit.ALU: L.LATCH_ALU, Unit.MAU: L.LATCH_MAU, Unit.MREAD: L.LATCH_MREAD}
 _ALL: Final = frozenset(LATCHES.values())
 
 
-def sources_of(step: Step) -> list[Source]:
-    """All PE-side operands a step reads."""
-    found: list[Source] = []
-    for item in step.items:
-        if isinstance(item, Compute):
-            found += item.sources
-        elif isinstance(item, PeStore):
-            found.append(item.source)
-    return found
-
-
 def read_latches(step: Step) -> frozenset[int]:
     """Latches a step reads."""
-    return frozenset(LATCHES[source.mem] for source in sources_of(step) if source.mem in LATCHES)
+    return frozenset(LATCHES[source.mem] for source in step.sources() if source.mem in LATCHES)
 
 
 def written_latches(step: Step) -> frozenset[int]:

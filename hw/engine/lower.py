@@ -17,7 +17,7 @@ from hw.engine.actions import Action, DebugAction, Fault, LatchCheck, MvAction, 
 from hw.engine.dar import DarAction, dar_items
 from hw.engine.errors import Deadlock, EngineError, InvalidLatch, LoweringError, TagReuse
 from hw.engine.footprint import footprint
-from hw.engine.liveness import live_latches, sources_of
+from hw.engine.liveness import live_latches
 from hw.engine.moves import check_mv
 from hw.engine.step import StepLowering, StepState
 from hw.engine.tables import Pool
@@ -58,7 +58,7 @@ class Lowered:
 
 def reads_t(step: Step) -> bool:
     """Does the step use T as data or as an index?"""
-    if any(source.mem is Mem.T or source.via_t for source in sources_of(step)):
+    if any(source.mem is Mem.T or source.via_t for source in step.sources()):
         return True
     return any(dest.via_t for item in step.items if not isinstance(item, PeStore | L2Move) for dest in item.dests)
 
@@ -218,7 +218,7 @@ class _Lowering:
         return None
 
     def _latch(self, step: Step) -> InvalidLatch | None:
-        for source in sources_of(step):
+        for source in step.sources():
             unit = _CHECKED.get(source.mem)
             if unit is None:
                 continue

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hw.lockstep.cells import ALL_BITS, Cells
 from hw.lockstep.stores import Store, array_of
-from hw.program import Compute, Dest, MaskRef, Mem, PeStore, Source, Step
+from hw.program import Dest, MaskRef, Mem, Source
 from hw.state.board import Board
 
 I64 = NDArray[np.int64]
@@ -144,17 +144,6 @@ def bar_cells(store: Store, board: Board, *, write: bool, bits: U8 | None = None
     """A base address register, as lanes with one cycle."""
     bits = mask_bits(None, board) if bits is None else bits
     return Cells(store, write, (slice(None), None), _all_l1bs(board), np.zeros((1, 1, 1, 1), np.int64), bits, text=text)
-
-
-def sources_of(step: Step) -> list[Source]:
-    """All PE-side operands a step reads."""
-    found: list[Source] = []
-    for item in step.items:
-        if isinstance(item, Compute):
-            found += item.sources
-        elif isinstance(item, PeStore):
-            found.append(item.source)
-    return found
 
 
 def source_cells(source: Source, board: Board, stale_t: bool, text: str = "") -> list[Cells]:

@@ -46,7 +46,6 @@ def to_lines(schedule: Schedule) -> list[tuple[Line, int | None]]:
 
 
 def _renumbered(line: Line, number: int) -> Line:
-
     return replace(line, line=number)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hw.lockstep.operands import sources_of
 from hw.program import Compute, Mem, PeLoad, Step, Unit
 from hw.sanitizer.runtime.finding import Finding
 
@@ -26,7 +25,7 @@ class Forwarding:
         """A PE line, before it runs."""
         if step.nop:
             return
-        for mem in dict.fromkeys(source.mem for source in sources_of(step)):
+        for mem in dict.fromkeys(source.mem for source in step.sources()):
             filled = self._filled.get(mem, True)
             if not filled:
                 why = "no step before it fills it" if filled is None else "the step before did not fill it"
