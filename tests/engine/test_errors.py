@@ -11,6 +11,7 @@ from hw.kernels.mau_matrix import MAU_MATRIX
 from hw.program import Compute, Dest, Item, L1Map, L2Kind, L2Map, L2Move, MaskRef, Mem, PeStore, Source, Step, Unit
 from hw.state import Board, Memory
 from tests.engine.build import L2BMB, NOP, PASSA, dst, passa, program, random_board, run, src, step
+from tests.lockstep.random_runs import differences
 from tests.state.small import small_board
 
 X = src(Mem.GRF0)
@@ -54,8 +55,10 @@ def test_a_program_fits_boards_of_its_size_only() -> None:
         lower(program(NOP)).run(small_board())
 
 
-def test_an_empty_program_runs() -> None:
-    run(random_board())
+def test_an_empty_program_changes_nothing() -> None:
+    board = random_board(seed=7)
+    run(board)
+    assert differences(board, random_board(seed=7)) == []
 
 
 def block_floats(board: Board) -> None:
