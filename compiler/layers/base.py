@@ -43,6 +43,20 @@ class Assignment:
     outputs: tuple[PadLayout, ...]
 
 
+@dataclass(frozen=True)
+class SliceAxis:
+    """One way to cut a node into independent parts.
+
+    inputs: axis along which each listed input is cut (inputs not listed are needed whole by every part).  outputs: axis
+    along which each output is cut; an output not listed is a partial result of full shape in every part, joined by the
+    operator `combine` ("Add", "Max", ...).
+    """
+
+    inputs: Mapping[int, int]
+    outputs: Mapping[int, int]
+    combine: str | None = None
+
+
 @dataclass
 class EmitContext:
     """Where the values of a node are while it is emitted.  Scratch addresses are words, keyed by memory letter."""
@@ -100,6 +114,10 @@ class Layer(ABC):
     def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
         """Layouts the layer would like its inputs to have, given wishes for its outputs; None = no wish."""
         return [None] * len(node.inputs)
+
+    def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
+        """The ways the node can be cut for time slicing, best first; empty: only as a whole."""
+        return ()
 
     @abstractmethod
     def assign(
