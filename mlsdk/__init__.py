@@ -12,8 +12,15 @@ from mlsdk.compiled import CompiledFunction
 from mlsdk.context import Context
 from mlsdk.device import MNDevice
 from mlsdk.iospec import IOSpec
-from mlsdk.naming import get_tensor_name, set_tensor_name, set_tensor_name_in_module
+from mlsdk.naming import (
+    get_tensor_name,
+    set_buffer_name_in_optimizer,
+    set_tensor_name,
+    set_tensor_name_in_module,
+)
+from mlsdk.optimizers import MNCoreAdam, MNCoreAdamW, MNCoreLRScheduler, MNCoreOptimizer, MNCoreSGD
 from mlsdk.proxy import TensorLike, TensorProxy
+from mlsdk.pytrees import register_pytree_dataclass, register_pytree_namedtuple
 from mlsdk.storage import path
 from mlsdk.tracing import trace_event, trace_scope
 
@@ -22,11 +29,19 @@ __all__ = [
     "CompiledFunction",
     "Context",
     "IOSpec",
+    "MNCoreAdam",
+    "MNCoreAdamW",
+    "MNCoreLRScheduler",
+    "MNCoreOptimizer",
+    "MNCoreSGD",
     "MNDevice",
     "TensorLike",
     "TensorProxy",
     "get_tensor_name",
     "path",
+    "register_pytree_dataclass",
+    "register_pytree_namedtuple",
+    "set_buffer_name_in_optimizer",
     "set_tensor_name",
     "set_tensor_name_in_module",
     "storage",

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from mlsdk.automap import Automap, AutomapFunction
 from mlsdk.cache import CacheOptions
 from mlsdk.codegen_dir import APP
 from mlsdk.compilation import Function, Request, compile_app
 from mlsdk.compiled import CompiledFunction
 from mlsdk.device import MNDevice
-from mlsdk.errors import AppFileError, CompileError, CompileOptionError, ContextClosedError
+from mlsdk.errors import AppFileError, CompileError, CompileOptionError, ContextClosedError, RegistrationError
 from mlsdk.iospec import IOSpec
+from mlsdk.optimizers import MNCoreOptimizer
 from mlsdk.proxy import TensorLike, TensorProxy
 from mlsdk.registry import Registry
 from runtime.app import App
@@ -74,6 +76,16 @@ class Context:
         """As `register_param`, for a buffer."""
         return self.register_param(b)
 
+    def register_optimizer_buffers(self, opt: MNCoreOptimizer) -> None:
+        """Register all state tensors of a device optimizer (name them by set_buffer_name_in_optimizer first).
+
+        The learning rate is one of them, so that MNCoreLRScheduler can change it.  Raises RegistrationError.
+        """
+        self._check_open()
+        if not isinstance(opt, MNCoreOptimizer):
+            raise RegistrationError(f"expected a device optimizer such as MNCoreSGD, got {type(opt).__name__}")
+        self._registry.add_states(opt)
+
     def get_registered_value_proxy(self, t: torch.Tensor) -> TensorProxy:
         """The proxy of a registered tensor.  Raises RegistrationError."""
         self._check_open()
@@ -114,6 +126,23 @@ class Context:
         compiled = self._load(target.name, app)
         _check_constraints(compiled, io_spec_constraints or {})
         return compiled
+
+    def compile_automap(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        codegen_dir: str | os.PathLike[str],
+        **keywords: Any,
+    ) -> AutomapFunction:
+        """Compile a function of any signature.
+
+        args, kwargs: sample arguments, containers of tensors (register own classes, see mlsdk.pytrees); leaves that are
+        no tensors become part of the program.  keywords: as for `compile`.  The result is called like the original and
+        gives its structure with proxies in place of tensors.  Raises as `compile`, and PytreeError.
+        """
+        mapped = Automap(function, args, kwargs)
+        return mapped.bind(self.compile(mapped, mapped.sample, codegen_dir, **keywords))
 
     def load_codegen_dir(self, codegen_dir: str | os.PathLike[str]) -> CompiledFunction:
         """Load a finished compilation without tracing anything (seed 4.3).

@@ -31,6 +31,10 @@ class RegistrationError(MLSDKError):
     """A tensor has no name, is not registered, or its name is taken by another tensor."""
 
 
+class PytreeError(MLSDKError, TypeError):
+    """A class that is no named tuple or dataclass, or a container of another structure than at compile time."""
+
+
 class InputError(TensorError, KeyError):
     """The inputs of a call are not those of the compiled function."""
 

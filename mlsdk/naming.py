@@ -7,6 +7,7 @@ import torch
 from compiler.frontend import tensor_names
 from compiler.frontend.errors import TensorNameError
 from mlsdk.errors import RegistrationError
+from mlsdk.optimizers import MNCoreOptimizer
 
 
 def set_tensor_name(t: torch.Tensor, name: str) -> None:
@@ -38,3 +39,20 @@ def set_tensor_name_in_module(module: torch.nn.Module, prefix: str) -> None:
             raise RegistrationError(f"{taken[name]!r} and {path!r} of the module would both be named {name!r}")
         taken[name] = path
         set_tensor_name(tensor, name)
+
+
+def set_buffer_name_in_optimizer(opt: MNCoreOptimizer, prefix: str) -> None:
+    """Name every state tensor of a device optimizer `<prefix>@<parameter>@<state>`, and the rate `<prefix>@lr`.
+
+    The parameter is called by its tensor name, or by its number where it has none.  Raises RegistrationError for an
+    optimizer of another kind: its state does not exist before the first step.
+    """
+    if not isinstance(opt, MNCoreOptimizer):
+        raise RegistrationError(
+            f"{prefix!r}: expected a device optimizer such as MNCoreSGD, got {type(opt).__name__}, which makes its "
+            "state at its first step"
+        )
+    parameters = [p for group in opt.param_groups for p in group["params"]]
+    owners = {id(p): get_tensor_name(p) or str(number) for number, p in enumerate(parameters)}
+    for name, p, tensor in opt.state_tensors():
+        set_tensor_name(tensor, f"{prefix}@{name}" if p is None else f"{prefix}@{owners[id(p)]}@{name}")

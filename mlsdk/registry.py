@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import torch
 
 from mlsdk.errors import RegistrationError
-from mlsdk.naming import get_tensor_name, set_tensor_name_in_module
+from mlsdk.naming import get_tensor_name, set_buffer_name_in_optimizer, set_tensor_name_in_module
+from mlsdk.optimizers import MNCoreOptimizer
 from mlsdk.proxy import check_tensor
 from runtime.backend import Device, DeviceTensor
 from runtime.errors import did_you_mean
@@ -31,11 +32,22 @@ class Registry:
         self._entries: dict[str, Entry] = {}
 
     def register(self, name: str, obj: object) -> None:
-        """Name all parameters and buffers of a module below the prefix `name` and register them (mlsdk.md 3.4)."""
+        """Name everything a module or a device optimizer has below the prefix `name` and register it (mlsdk.md 3.4)."""
+        if isinstance(obj, MNCoreOptimizer):
+            set_buffer_name_in_optimizer(obj, name)
+            self.add_states(obj)
+            return
         if not isinstance(obj, torch.nn.Module):
-            raise RegistrationError(f"{name!r}: expected a torch.nn.Module, got {type(obj).__name__}")
+            raise RegistrationError(
+                f"{name!r}: expected a torch.nn.Module or a device optimizer, got {type(obj).__name__}"
+            )
         set_tensor_name_in_module(obj, name)
         for tensor in (*obj.parameters(), *obj.buffers()):
+            self.add(tensor)
+
+    def add_states(self, opt: MNCoreOptimizer) -> None:
+        """Register all state tensors of an optimizer, which must have names."""
+        for _, _, tensor in opt.state_tensors():
             self.add(tensor)
 
     def add(self, tensor: torch.Tensor) -> Entry:

@@ -15,7 +15,10 @@ StepFunction = Callable[[Any], Any]
 
 
 def check_inputs(inputs: object) -> dict[str, torch.Tensor]:
-    """The sample as a plain dict, in its own order.  Raises InputError for anything but names -> dense tensors."""
+    """The sample as a plain dict, in its own order; a tensor that stands for several inputs is several tensors.
+
+    Raises InputError for anything but names -> dense tensors.
+    """
     if not isinstance(inputs, Mapping):
         raise InputError(
             f"the sample must be a mapping of names to tensors, got {type(inputs).__name__}",
@@ -31,7 +34,13 @@ def check_inputs(inputs: object) -> dict[str, torch.Tensor]:
             )
         if value.layout != torch.strided or value.is_quantized:
             raise InputError(f"input '{name}' must be a dense tensor, got layout {value.layout}")
-    return dict(inputs)
+    seen: set[int] = set()
+    sample: dict[str, torch.Tensor] = {}
+    for name, value in inputs.items():
+        # The tracer knows tensors by identity, and of a sample only shape and dtype matter.
+        sample[name] = torch.empty_like(value) if id(value) in seen else value
+        seen.add(id(value))
+    return sample
 
 
 class InputMapping(dict[str, Any]):

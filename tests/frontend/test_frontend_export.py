@@ -191,3 +191,9 @@ def test_loss_as_output_stays_one_operator(model: MNCoreClassifier) -> None:
     result = export(step, sample)
     assert "NegativeLogLikelihoodLoss" in [node.op_type for node in result.model.graph.node]
     assert torch.allclose(run(result.model, sample)["loss"], step(sample)["loss"])
+
+
+def test_one_tensor_may_stand_for_two_inputs_of_the_sample() -> None:
+    same = torch.zeros(3)
+    exported = export(lambda inp: {"y": inp["a"] - inp["b"]}, {"a": same, "b": same})
+    assert exported.inputs == ["a", "b"]
