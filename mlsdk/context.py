@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from mlsdk.compiled import CompiledFunction
 from mlsdk.device import MNDevice
 from mlsdk.errors import AppFileError, CompileError, CompileOptionError, ContextClosedError, RegistrationError
 from mlsdk.iospec import IOSpec
+from mlsdk.legacy import LegacyStep, check_request
 from mlsdk.optimizers import MNCoreOptimizer
 from mlsdk.proxy import TensorLike, TensorProxy
 from mlsdk.registry import Registry
@@ -104,7 +105,7 @@ class Context:
         quiet: bool = False,
         training: bool = True,
         export_kwargs: Mapping[str, Any] | None = None,
-        optimizers: object = None,
+        optimizers: Sequence[type] | None = None,
         io_spec_constraints: Mapping[str, IOSpec] | None = None,
     ) -> CompiledFunction:
         """Compile `function(mapping) -> mapping` for the device.
@@ -113,11 +114,17 @@ class Context:
         artifacts; it changes only when the compilation has succeeded.  options: see compiler.md 9.  cache_options:
         reuse of finished programs. num_compiler_threads: None or -1 lets the compiler choose.  quiet: no notices.
         training: whether gradients are recorded while the function is traced.  export_kwargs: {"use_fx2onnx": True}
-        is the only exporter.  io_spec_constraints: layouts that inputs and outputs must have; a program that does
+        is the only exporter.  optimizers: classes of torch optimizers, for the older training route that
+        options={"backprop": True} asks for (mlsdk.legacy).  io_spec_constraints: layouts that inputs and outputs must
+        have; a program that does
         not meet them is refused.  Raises CompileError or CompileOptionError.
         """
         self._check_open()
-        _check_exporter(export_kwargs, optimizers)
+        _check_exporter(export_kwargs)
+        if optimizers is not None or (options or {}).get("backprop"):
+            check_request(optimizers, self._registry.legacy_optimizers)
+            function = LegacyStep(function, inputs, self._registry.legacy_optimizers)
+            inputs = function.sample
         target = Path(codegen_dir)
         request = Request(
             function, inputs, target, dict(options or {}), cache_options, num_compiler_threads, quiet, training
@@ -193,7 +200,7 @@ class Context:
             raise ContextClosedError("the context was invalidated; make a new Context on the device")
 
 
-def _check_exporter(export_kwargs: Mapping[str, Any] | None, optimizers: object) -> None:
+def _check_exporter(export_kwargs: Mapping[str, Any] | None) -> None:
     for key, value in (export_kwargs or {}).items():
         if key != "use_fx2onnx":
             raise CompileOptionError(f"export_kwargs: unknown key {key!r}{did_you_mean(key, ['use_fx2onnx'])}")
@@ -201,10 +208,6 @@ def _check_exporter(export_kwargs: Mapping[str, Any] | None, optimizers: object)
             raise CompileOptionError(
                 "export_kwargs: use_fx2onnx=False asks for the legacy exporter, which does not exist here"
             )
-    if optimizers is not None:
-        raise CompileOptionError(
-            "optimizers belongs to the legacy exporter; update the parameters inside the function instead"
-        )
 
 
 def _check_constraints(compiled: CompiledFunction, constraints: Mapping[str, IOSpec]) -> None:

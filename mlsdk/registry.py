@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
 
 from mlsdk.errors import RegistrationError
+from mlsdk.legacy import device_twin
 from mlsdk.naming import get_tensor_name, set_buffer_name_in_optimizer, set_tensor_name_in_module
 from mlsdk.optimizers import MNCoreOptimizer
 from mlsdk.proxy import check_tensor
@@ -30,20 +31,30 @@ class Registry:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._entries: dict[str, Entry] = {}
+        self._legacy: dict[str, MNCoreOptimizer] = {}
 
     def register(self, name: str, obj: object) -> None:
-        """Name everything a module or a device optimizer has below the prefix `name` and register it (mlsdk.md 3.4)."""
-        if isinstance(obj, MNCoreOptimizer):
-            set_buffer_name_in_optimizer(obj, name)
-            self.add_states(obj)
+        """Name everything a module or an optimizer has below the prefix `name` and register it (mlsdk.md 3.4).
+
+        A plain torch optimizer is for the older training route, see mlsdk.legacy.
+        """
+        if isinstance(obj, torch.optim.Optimizer):
+            optimizer = obj if isinstance(obj, MNCoreOptimizer) else self._legacy.setdefault(name, device_twin(obj))
+            set_buffer_name_in_optimizer(optimizer, name)
+            self.add_states(optimizer)
             return
         if not isinstance(obj, torch.nn.Module):
             raise RegistrationError(
-                f"{name!r}: expected a torch.nn.Module or a device optimizer, got {type(obj).__name__}"
+                f"{name!r}: expected a torch.nn.Module or an optimizer, got {type(obj).__name__}"
             )
         set_tensor_name_in_module(obj, name)
         for tensor in (*obj.parameters(), *obj.buffers()):
             self.add(tensor)
+
+    @property
+    def legacy_optimizers(self) -> Mapping[str, MNCoreOptimizer]:
+        """Device twins of the plain torch optimizers that were registered, by their names."""
+        return self._legacy
 
     def add_states(self, opt: MNCoreOptimizer) -> None:
         """Register all state tensors of an optimizer, which must have names."""
