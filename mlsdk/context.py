@@ -116,8 +116,7 @@ class Context:
         training: whether gradients are recorded while the function is traced.  export_kwargs: {"use_fx2onnx": True}
         is the only exporter.  optimizers: classes of torch optimizers, for the older training route that
         options={"backprop": True} asks for (mlsdk.legacy).  io_spec_constraints: layouts that inputs and outputs must
-        have; a program that does
-        not meet them is refused.  Raises CompileError or CompileOptionError.
+        have; a program that does not meet them is refused.  Raises CompileError or CompileOptionError.
         """
         self._check_open()
         _check_exporter(export_kwargs)

@@ -194,7 +194,7 @@ class TestOptions:
         for kwargs, message in (
             ({"export_kwargs": {"use_fx2onnx": False}}, "legacy exporter"),
             ({"export_kwargs": {"use_fx2onx": True}}, "did you mean 'use_fx2onnx'"),
-            ({"optimizers": [torch.optim.SGD]}, "legacy exporter"),
+            ({"optimizers": [torch.optim.SGD]}, "no optimizer is registered"),
         ):
             with pytest.raises(CompileOptionError, match=message):
                 context.compile(add, SAMPLE, tmp_path / "c", **kwargs)

@@ -162,8 +162,8 @@ class TestRegistry:
         assert {entry.name for entry in registry} == {
             f"bn@{name}" for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
         }
-        with pytest.raises(RegistrationError, match=r"expected a torch\.nn\.Module, got SGD"):
-            registry.register("opt", torch.optim.SGD(module.parameters(), 0.1))
+        with pytest.raises(RegistrationError, match=r"expected a torch\.nn\.Module or an optimizer, got Tensor"):
+            registry.register("opt", torch.zeros(1))
 
     def test_unregistered_tensors_are_named_with_the_nearest(self, registry: mlsdk.context.Registry) -> None:
         registry.register("model", torch.nn.Linear(2, 2))
