@@ -161,8 +161,9 @@ class Context:
         return self._load(target.name, App.load(target / APP))
 
     def synchronize(self) -> None:
-        """Bring every registered value that changed on the device back into the tensor it was registered from."""
+        """Wait for the device and bring every registered value that changed there back into its host tensor."""
         self._check_open()
+        self._device.backend.wait()
         for entry in self._registry:
             if entry.host is not None and entry.value.changed:
                 with torch.no_grad():

@@ -63,5 +63,9 @@ class Device(ABC):
         """Load a program; `params` holds a tensor for every one of its parameters."""
 
     @abstractmethod
+    def wait(self) -> None:
+        """Return when all work that was asked for is done; raise what went wrong with it."""
+
+    @abstractmethod
     def close(self) -> None:
         """Give the device back.  Its tensors and functions must not be used any more."""

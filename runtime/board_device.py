@@ -51,6 +51,11 @@ class BoardDevice(Device):
             )
         return BoardFunction(self._machine(), app, cast(Mapping[str, BoardTensor], params))
 
+    def wait(self) -> None:
+        """See Device.wait."""
+        if self._space is not None:
+            self._space.executor.queue.drain()
+
     def close(self) -> None:
         """Release the board and its memories; a second call does nothing."""
         self._closed = True

@@ -48,21 +48,37 @@ class BoardFunction(DeviceFunction):
         self._results: weakref.WeakSet[BoardTensor] = weakref.WeakSet()
 
     def __call__(self, inputs: Mapping[str, torch.Tensor | DeviceTensor]) -> dict[str, DeviceTensor]:
-        """Run once on the board; see the class for what moves."""
+        """Transpose the inputs that come from the host, queue the run and return; reading a result waits for it."""
+        self._executor.check()
+        images = {name: _image(spec, inputs[name]) for name, spec in self._inputs.items()}
+        results = {
+            name: BoardTensor(self._space, spec.shape, torch_dtype(spec.onnx_dtype), None)
+            for name, spec in self._outputs.items()
+        }
+        self._executor.queue.submit(lambda: self._run(images, results))
+        updated = set(self._updates.values())
+        return {name: result for name, result in results.items() if name not in updated}
+
+    def _run(self, images: dict[str, np.ndarray | BoardTensor], results: dict[str, BoardTensor]) -> None:
+        """One call, in the board's own order of work; see the class for what moves."""
         board = self._executor.board
         for name, tensor in self._params.items():
             tensor.settle(self._param_specs[name])
-        images = {name: _image(spec, inputs[name]) for name, spec in self._inputs.items()}
+        arrays = {
+            name: value.image(self._inputs[name]) if isinstance(value, BoardTensor) else value
+            for name, value in images.items()
+        }
         for result in list(self._results):
             result.move_out()
         self._results.clear()
         for name, spec in self._inputs.items():
-            write_image(board, spec, images[name], addr=self._at[name])
+            write_image(board, spec, arrays[name], addr=self._at[name])
         self._executor.run(self._lowered, self.cycles)
-        outputs = {name: self._result(name, spec) for name, spec in self._outputs.items()}
+        for name, result in results.items():
+            result.lease(self._outputs[name], self._at[name], self)
+            self._results.add(result)
         for param, output in self._updates.items():
-            self._params[param].adopt(outputs.pop(output))
-        return dict(outputs)
+            self._params[param].adopt(results[output])
 
     def allocate_input(self, name: str) -> BoardTensor:
         """A tensor of zeros, in DRAM and in the input's layout."""
@@ -73,12 +89,6 @@ class BoardFunction(DeviceFunction):
         tensor = BoardTensor(self._space, spec.shape, dtype, torch.zeros(spec.shape, dtype=dtype))
         tensor.place(spec)
         tensor.settle(spec)
-        return tensor
-
-    def _result(self, name: str, spec: IOSpec) -> BoardTensor:
-        tensor = BoardTensor(self._space, spec.shape, torch_dtype(spec.onnx_dtype), None)
-        tensor.lease(spec, self._at[name], self)
-        self._results.add(tensor)
         return tensor
 
     def _assign_addresses(self, app: App) -> dict[Extent, int]:
@@ -109,8 +119,9 @@ def _chip_spec(spec: Spec) -> IOSpec:
     return spec
 
 
-def _image(spec: IOSpec, value: torch.Tensor | DeviceTensor) -> np.ndarray:
+def _image(spec: IOSpec, value: torch.Tensor | DeviceTensor) -> np.ndarray | BoardTensor:
+    """What the run will need of an input: a host tensor is read now, since it may change after the call."""
     if isinstance(value, BoardTensor):
-        return value.image(spec)
+        return value
     tensor = value.fetch() if isinstance(value, DeviceTensor) else value
     return pack(spec, to_array(tensor))

@@ -7,6 +7,7 @@ needs it runs.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import deque
 from typing import TYPE_CHECKING
@@ -35,12 +36,14 @@ class DramSpace:
     def __init__(self, executor: Executor) -> None:
         self.executor = executor
         self._given_up: deque[Extent] = deque()
+        self._lock = threading.Lock()
 
     def allocate(self, owner: object, size: int, preferred: int | None = None) -> Extent:
         """Take DRAM that is given back when `owner` dies.  Raises DeviceMemoryError."""
-        while self._given_up:
-            self.executor.memory.free(self._given_up.popleft())
-        extent = self.executor.memory.allocate(size, preferred)
+        with self._lock:
+            while self._given_up:
+                self.executor.memory.free(self._given_up.popleft())
+            extent = self.executor.memory.allocate(size, preferred)
         weakref.finalize(owner, self._given_up.append, extent).atexit = False
         return extent
 
@@ -76,21 +79,30 @@ class BoardTensor(DeviceTensor):
         self._landlord: object = None
 
     def load(self, value: torch.Tensor, *, clone: bool = True) -> None:
-        """Take a new value and send it to every place in DRAM that the tensor has.
+        """Take a new value and send it, in its turn, to every place in DRAM that the tensor has.
 
         With `clone` False the caller's tensor is not kept once it has been sent: later changes of it must not show.
         """
-        self._host = value.detach().clone() if clone else value.detach()
-        self._is_reference = not clone
+        host = value.detach().clone() if clone else value.detach()
+        images = {form: pack(copy.spec, to_array(value)) for form, copy in list(self._copies.items())}
         self.changed = True
-        for copy in self._copies.values():
-            write_image(self._space.executor.board, copy.spec, pack(copy.spec, to_array(value)), addr=copy.addr)
+        self._space.executor.queue.submit(lambda: self._take(host, images, clone=clone))
+
+    def _take(self, host: torch.Tensor, images: dict[Form, np.ndarray], *, clone: bool) -> None:
+        self._host, self._is_reference = host, not clone
+        for form, copy in self._copies.items():
+            image = images[form] if form in images else pack(copy.spec, to_array(host))
+            write_image(self._space.executor.board, copy.spec, image, addr=copy.addr)
             copy.current = True
         if self._copies and not clone:
             self._host, self._is_reference = None, False
 
     def fetch(self) -> torch.Tensor:
-        """The value the device holds (rounded to its format), or the host's if it is in no DRAM yet."""
+        """The value the device holds (rounded to its format), or the host's if it is in no DRAM yet.
+
+        Waits for the work that was asked for before; raises what went wrong with it.
+        """
+        self._space.executor.queue.drain()
         current = self._current_copy()
         if current is not None:
             return to_tensor(download(self._space.executor.board, current.spec, addr=current.addr), self.dtype)
@@ -99,6 +111,7 @@ class BoardTensor(DeviceTensor):
 
     def place(self, spec: IOSpec) -> int:
         """The DRAM address of the copy in the spec's form; made (still without contents) on first request."""
+        self._space.executor.queue.drain()
         copy = self._copies.get(form_of(spec))
         if copy is None:
             extent = self._space.allocate(self, image_of(spec).slot_lws, preferred=spec.addr)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runtime.dram import DramAllocator
 from runtime.errors import DeviceError, DevicePoisonedError, ExecutionError
+from runtime.work_queue import WorkQueue
 
 if TYPE_CHECKING:
     from hw.engine import LoweredProgram
@@ -19,8 +20,8 @@ class Executor:
     """Runs lowered programs on one board.
 
     `timed`: also account for time with the cycle model.  The chip is deterministic and its timing independent of
-    data, so the time of a program is simulated once and holds for every run.  `busy_cycles` adds up the core cycles
-    of all runs.
+    data, so the time of a program is simulated once and holds for every run.  Whoever asks for a run puts it into
+    `queue`, which keeps the order.
     """
 
     def __init__(self, *, timed: bool) -> None:
@@ -29,10 +30,11 @@ class Executor:
         self.timed = timed
         self.board: Board = Board()
         self.memory = DramAllocator(len(self.board.dram[0]))
-        self.busy_cycles = 0
+        self._busy_cycles = 0
         self._timings: dict[str, Timing] = {}
         self._failure: BaseException | None = None
         self._closed = False
+        self.queue = WorkQueue("mncore2 board")
 
     def lower(self, program: Program) -> LoweredProgram:
         """Turn a decoded program into the engine's tables (reusable for any number of runs).  Raises ExecutionError."""
@@ -53,15 +55,19 @@ class Executor:
             self._timings[key] = simulate(program, default_spec())
         return self._timings[key]
 
+    @property
+    def busy_cycles(self) -> int:
+        """Core cycles of all runs; waits for those that are under way."""
+        self.queue.drain()
+        return self._busy_cycles
+
     def close(self) -> None:
-        """Refuse further runs."""
+        """Finish what was asked for and refuse further runs."""
+        self.queue.stop()
         self._closed = True
 
-    def run(self, lowered: LoweredProgram, cycles: int | None = None) -> None:
-        """Run once.  A failure poisons the board: its state stays frozen for inspection and later runs are refused.
-
-        Raises ExecutionError (the engine's error is its cause), DevicePoisonedError or DeviceError.
-        """
+    def check(self) -> None:
+        """Raise DeviceError or DevicePoisonedError when no program can run any more."""
         if self._closed:
             raise DeviceError("the device was closed")
         if self._failure is not None:
@@ -69,6 +75,13 @@ class Executor:
                 f"an earlier run on this device failed ({self._failure or type(self._failure).__name__}); "
                 "its memories are kept for inspection, open a new device to go on"
             ) from self._failure
+
+    def run(self, lowered: LoweredProgram, cycles: int | None = None) -> None:
+        """Run once.  A failure poisons the board: its state stays frozen for inspection and later runs are refused.
+
+        Raises ExecutionError (the engine's error is its cause), DevicePoisonedError or DeviceError.
+        """
+        self.check()
         try:
             lowered.run(self.board)
         except BaseException as error:  # also an interrupt from the keyboard leaves the memories half-way
@@ -76,4 +89,4 @@ class Executor:
             if isinstance(error, Exception):
                 raise ExecutionError(f"the chip refused the program: {error}") from error
             raise
-        self.busy_cycles += cycles or 0
+        self._busy_cycles += cycles or 0

@@ -106,5 +106,8 @@ class PfvmDevice(Device):
             raise AppFileError(f"this program was compiled for a board and cannot run on {self.name}; compile it again")
         return PfvmFunction(app, cast(Mapping[str, PfvmTensor], params), self._device)
 
+    def wait(self) -> None:
+        """See Device.wait; here every call returns when it is done."""
+
     def close(self) -> None:
         """Nothing to give back."""

@@ -167,11 +167,24 @@ def test_failing_program_poisons_the_device(device: BoardDevice) -> None:
     function = device.load_function(IDENTITY, {})
     stuck = App("vsm", b"", {}, {}, {}, {}, decoded=Program((Step(wait=9, nop=True, line=1),), source="stuck"))
     result = function({"x": numbers(0)})["y"]
+    device.load_function(stuck, {})({})
     with pytest.raises(ExecutionError, match="line 1"):
-        device.load_function(stuck, {})({})
+        result.fetch()  # what went wrong is told by the first call that waits
     with pytest.raises(DevicePoisonedError, match="line 1"):
         function({"x": numbers(1)})
     assert torch.equal(result.fetch(), numbers(0))  # what is there can still be inspected
+
+
+def test_calls_return_before_the_run_and_keep_their_order(device: BoardDevice) -> None:
+    """Inputs are read at the call: what the host does to them afterwards cannot show."""
+    function = device.load_function(IDENTITY, {})
+    x = torch.zeros_like(numbers(0))
+    results = []
+    for _ in range(40):
+        results.append(function({"x": x})["y"])
+        x += 1
+    for number, result in enumerate(results):
+        assert torch.equal(result.fetch(), torch.full_like(x, number))
 
 
 def test_boards_account_for_time(tmp_path: Path) -> None:
