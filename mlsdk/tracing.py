@@ -1,4 +1,4 @@
-"""`trace_scope` and `trace_event`: spans of host work, written as a Chrome trace that Perfetto opens (mlsdk.md 10)."""
+"""`trace_scope` and `trace_event`: spans of host work, written as a trace that Perfetto opens (mlsdk.md 10)."""
 
 from __future__ import annotations
 
@@ -6,37 +6,49 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from hw.trace.spans import Span, perfetto_spans
 from mlsdk.errors import TraceError
 from runtime.files import write_atomically
 
 
 class _Recorder:
-    """Collects complete events; times are microseconds since the start of the scope."""
+    """Collects spans; times are nanoseconds since the start of the scope."""
 
     def __init__(self) -> None:
-        self.start = time.perf_counter()
-        self.events: list[dict[str, Any]] = []
+        self.start = time.perf_counter_ns()
+        self.spans: list[Span] = []
 
-    def span(self, name: str, begin: float, args: dict[str, Any]) -> None:
-        end = time.perf_counter()
-        self.events.append(
-            {
-                "name": name,
-                "cat": "host",
-                "ph": "X",
-                "ts": (begin - self.start) * 1e6,
-                "dur": (end - begin) * 1e6,
-                "pid": os.getpid(),
-                "tid": threading.get_native_id(),
-                "args": args,
-            }
-        )
+    def span(self, name: str, begin: int, args: dict[str, Any]) -> None:
+        end = time.perf_counter_ns() - self.start
+        thread = threading.get_native_id()
+        self.spans.append(Span(name, "host", begin - self.start, end, os.getpid(), thread, args))
+
+
+def _chrome(spans: Sequence[Span]) -> str:
+    """The Chrome trace format: complete events, times in microseconds."""
+    events = [
+        {
+            "name": span.name,
+            "cat": span.category,
+            "ph": "X",
+            "ts": span.begin / 1e3,
+            "dur": (span.end - span.begin) / 1e3,
+            "pid": span.pid,
+            "tid": span.tid,
+            "args": dict(span.args),
+        }
+        for span in spans
+    ]
+    return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
+
+
+_WRITERS: dict[str, Callable[[Sequence[Span]], str | bytes]] = {".json": _chrome, ".pb": perfetto_spans}
 
 
 _recorder: ContextVar[_Recorder | None] = ContextVar("mlsdk_trace_recorder", default=None)
@@ -44,17 +56,19 @@ _recorder: ContextVar[_Recorder | None] = ContextVar("mlsdk_trace_recorder", def
 
 @contextmanager
 def trace_scope(filename: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Record everything inside the block and write it to `filename` (.json) at its end; None records nothing.
+    """Record everything inside the block and write it to `filename` at its end; None records nothing.
 
-    The file is written also when the block ends with an error.  Raises TraceError for another extension.
+    The extension decides the format: .json (Chrome) or .pb (Perfetto).  The file is written also when the block ends with
+    an error.  Raises TraceError for another extension.
     """
     if filename is None:
         yield
         return
     target = Path(filename)
-    if target.suffix != ".json":
+    if target.suffix not in _WRITERS:
         raise TraceError(
-            f"{target}: traces of host work are written as .json, not as {target.suffix or 'a file without extension'}"
+            f"{target}: traces of host work are written as {' or '.join(_WRITERS)}, not as "
+            f"{target.suffix or 'a file without extension'}"
         )
     recorder = _Recorder()
     token = _recorder.set(recorder)
@@ -62,7 +76,7 @@ def trace_scope(filename: str | os.PathLike[str] | None) -> Iterator[None]:
         yield
     finally:
         _recorder.reset(token)
-        write_atomically(target, json.dumps({"traceEvents": recorder.events, "displayTimeUnit": "ms"}))
+        write_atomically(target, _WRITERS[target.suffix](recorder.spans))
 
 
 @contextmanager
@@ -72,7 +86,7 @@ def trace_event(name: str, **args: Any) -> Iterator[None]:
     if recorder is None:
         yield
         return
-    begin = time.perf_counter()
+    begin = time.perf_counter_ns()
     try:
         yield
     finally:
