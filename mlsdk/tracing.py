@@ -58,8 +58,8 @@ _recorder: ContextVar[_Recorder | None] = ContextVar("mlsdk_trace_recorder", def
 def trace_scope(filename: str | os.PathLike[str] | None) -> Iterator[None]:
     """Record everything inside the block and write it to `filename` at its end; None records nothing.
 
-    The extension decides the format: .json (Chrome) or .pb (Perfetto).  The file is written also when the block ends with
-    an error.  Raises TraceError for another extension.
+    The extension decides the format: .json (Chrome) or .pb (Perfetto).  The file is written also when the block ends
+    with an error.  Raises TraceError for another extension.
     """
     if filename is None:
         yield
