@@ -105,8 +105,8 @@ def upload(asm: Asm, route: Route, lm: str, addr: int, dram: int) -> None:
         if k >= 2:
             for tag in pending[k - 2]:
                 asm.wait(tag)
-        _pe_to_l1(asm, route, k % 2, lm, addr + 2 * first, count)
-        _l1_to_l2(asm, route, k % 2, count)
+        pe_to_l1(asm, route, k % 2, lm, addr + 2 * first, count)
+        l1_to_l2(asm, route, k % 2, count)
         pending.append(_l2_to_dram(asm, route, dram, k % 2, first, count))
     asm.wait_all()
 
@@ -145,7 +145,8 @@ def _l2_to_l1(asm: Asm, route: Route, half: int, count: int) -> None:
             asm.op(f"l2bmb $lc{l2 + 64 * k} $lb{l1 + 64 * k}")
 
 
-def _l1_to_l2(asm: Asm, route: Route, half: int, count: int) -> None:
+def l1_to_l2(asm: Asm, route: Route, half: int, count: int) -> None:
+    """`count` addresses of every PE from half `half` of L1BM to that half of L2BM."""
     l2, l1, total = half * L2BM_HALF, half * L1BM_HALF, count * route.per_address
     if route.l1b_split:
         for k in range(round_up(total, 32) // 32):
@@ -168,7 +169,8 @@ def _l1_to_pe(asm: Asm, route: Route, half: int, lm: str, addr: int, count: int)
             asm.op(f"l1bmp $lb{l1 + k} $l{lm}{addr + 2 * k}v{cycle_mask(count - k)}")
 
 
-def _pe_to_l1(asm: Asm, route: Route, half: int, lm: str, addr: int, count: int) -> None:
+def pe_to_l1(asm: Asm, route: Route, half: int, lm: str, addr: int, count: int) -> None:
+    """`count` long words of every PE from word address `addr` on to half `half` of L1BM, in the order of the image."""
     l1 = half * L1BM_HALF
     for k in range(0, count, 4):
         cycles = [addr + 2 * min(k + c, count - 1) for c in range(4)]

@@ -11,9 +11,11 @@ from compiler.graph import MNGraph, MNNode, MNValue, PadType
 from compiler.layers.base import DIRTY, PadNeed
 from compiler.layers.layouts import default_layout
 from compiler.layers.registry import layer_of
-from compiler.layers.switch import plan_switch
 from compiler.layout import Layout, PadLayout
 from compiler.layout.l2b import L2bUse, gather_banks, l2b_use, spread_banks
+from compiler.plan.tables import add_table
+from compiler.switch.cells import Move
+from compiler.switch.routes import SELECT, cheapest
 
 
 def plan_layouts(graph: MNGraph) -> MNGraph:
@@ -92,20 +94,20 @@ def _with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool
         return name
     if streamed:
         raise LayoutConflict(f"{name!r} is read from DRAM in two layouts: {value.layout} and {needed}")
-    if l2b_use(needed.layout) is L2bUse.GROUPS and l2b_use(value.layout.layout) is L2bUse.SPLIT:
+    banked = l2b_use(needed.layout) is L2bUse.GROUPS and l2b_use(value.layout.layout) is L2bUse.SPLIT
+    if banked and name in graph.inputs:
         return _with_layout(graph, _both_banks(graph, value), needed, streamed=False)
-    plan_switch(value.layout, needed, value.dtype.words_per_lw)
     switched = _derived(graph, value, "LayoutSwitch", needed)
     switched.pad_type = PadType(DIRTY) if needed.is_padded else None
-    graph.nodes.append(MNNode("MNCoreLayoutSwitch", switched.name, [name], [switched.name]))
+    by_table = cheapest(value.layout, needed, value.dtype) == SELECT
+    table = add_table(graph, switched.name, Move((value.layout,), needed, value.dtype)) if by_table else []
+    graph.nodes.append(MNNode("MNCoreLayoutSwitch", switched.name, [name, *table], [switched.name]))
     return switched.name
 
 
 def _both_banks(graph: MNGraph, value: MNValue) -> str:
     """The name of an input as both banks of each group get it when it is downloaded."""
     assert value.layout is not None
-    if value.name not in graph.inputs:
-        raise LayoutConflict(f"{value.name!r} lies in local memory; only inputs can be given to both banks of a group")
     gathered = _derived(graph, value, "BankDownload", PadLayout(value.shape, gather_banks(value.layout.layout)))
     gathered.pad_type = value.pad_type
     graph.nodes.append(MNNode("MNCoreBankDownload", gathered.name, [value.name], [gathered.name]))

@@ -1,0 +1,23 @@
+"""How much of LM0 a selection uses while it runs."""
+
+from __future__ import annotations
+
+from compiler.graph.value import LM_WORDS
+from compiler.switch.feeds import UNIT, ZERO_LWS
+from compiler.switch.selection import Selection
+
+#: Slots of a chunk at most; more would only leave less room for other values.
+MOST = 512
+LEAST = 2 * UNIT
+
+
+def chunk_slots(selection: Selection, resident: int) -> int:
+    """Slots of a chunk when values and tables take `resident` long words of LM0 beside it."""
+    whole = max(UNIT, -(-selection.slots // UNIT) * UNIT)
+    room = (LM_WORDS // 2 - resident - ZERO_LWS) // UNIT * UNIT
+    return min(whole, MOST, max(LEAST, room))
+
+
+def scratch_words(chunk: int) -> int:
+    """Words of LM0 for a chunk and the zero word behind it."""
+    return 2 * (chunk + ZERO_LWS)
