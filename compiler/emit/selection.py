@@ -8,7 +8,7 @@ the chunk are clamped to a zero word, and the parts are joined by OR.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from compiler.emit.asm import Asm, flat
@@ -47,33 +47,53 @@ def emit_selection(asm: Asm, selection: Selection, places: Places) -> None:
     _Emitter(asm, selection, places).run()
 
 
+@dataclass(frozen=True)
+class _View:
+    """A part of the streams in local memory: position w (in words) lies at word address w + shift of LM `letter`.
+
+    chunk: its number, None for a source that is read where it lies.
+    """
+
+    letter: str
+    shift: int
+    chunk: int | None = None
+
+
 class _Emitter:
     def __init__(self, asm: Asm, selection: Selection, places: Places) -> None:
         self._asm, self._selection, self._places = asm, selection, places
-        self._feeds = [
-            FeedEmitter(asm, feed, source, granules)
-            for feed, source, granules in zip(selection.feeds, places.sources, selection.granules, strict=True)
-        ]
         self._row = {number: row for row, number in enumerate(selection.varying)}
         self._indexed: tuple[int, ...] | None = None
         self._counted: tuple[int, ...] | None = None
         self._constants: dict[int, int] = {}
+        self._in_place: dict[int, list[Unit]] = defaultdict(list)
+        self._in_chunks: list[Unit] = []
+        for unit in selection.units:
+            feed = selection.resident(unit, [letter for letter, _ in places.sources])
+            if feed is None:
+                self._in_chunks.append(unit)
+            else:
+                self._in_place[feed].append(unit)
 
     def run(self) -> None:
-        """Chunk by chunk: load, then pick."""
-        selection, chunk = self._selection, self._places.chunk
-        chunks = {b * UNIT // chunk for unit in selection.units for b in unit.blocks}
+        """First what can be read where it lies, then chunk by chunk: load, pick."""
+        chunk = self._places.chunk
         by_chunk: dict[int, list[tuple[Unit, bool, bool]]] = defaultdict(list)
         mixed = False
-        for unit in selection.units:
+        for unit in self._in_chunks:
             where = sorted({b * UNIT // chunk for b in unit.blocks})
             for number in where:
                 by_chunk[number].append((unit, len(where) > 1, number != where[0]))
             mixed |= len(where) > 1
         self._prepare(mixed)
-        for number in sorted(chunks):
-            self._load(number)
-            self._pick(number, by_chunk[number])
+        for feed, units in self._in_place.items():
+            letter, addr = self._places.sources[feed]
+            view = _View(letter, addr - 2 * self._selection.starts[feed])
+            self._pick(view, [(unit, False, False) for unit in units])
+        loader = self._loader()
+        for number in sorted(by_chunk):
+            loader(number)
+            self._pick(_View("m", self._places.scratch - 2 * number * chunk, number), by_chunk[number])
 
     def _prepare(self, mixed: bool) -> None:
         asm = self._asm
@@ -87,21 +107,30 @@ class _Emitter:
                 emit_constant(asm, HALF_FLAGS, (keep ^ 0xFFFFFFFF) * 0x100000001)
                 asm.op(f"spassa $ls{HALF_FLAGS} $omr{HALF_MASK[half]}")
 
-    def _load(self, number: int) -> None:
+    def _loader(self) -> Callable[[int], None]:
+        """A function that loads a chunk by its number; only what units that are read from chunks need."""
         selection, chunk, scratch = self._selection, self._places.chunk, self._places.scratch
-        first, last = number * chunk, (number + 1) * chunk
-        for emitter, feed, start, granules in zip(
-            self._feeds, selection.feeds, selection.starts, selection.granules, strict=True
+        blocks = {block for unit in self._in_chunks for block in unit.blocks}
+        loads: list[tuple[int, int, FeedEmitter]] = []
+        for feed, start, granules, source in zip(
+            selection.feeds, selection.starts, selection.granules, self._places.sources, strict=True
         ):
-            for granule in granules:
-                slot = start + granule * feed.load.granule
+            needed = [g for g in granules if (start + g * feed.load.granule) // UNIT in blocks]
+            emitter = FeedEmitter(self._asm, feed, source, needed)
+            loads += [(start + granule * feed.load.granule, granule, emitter) for granule in needed]
+
+        def load(number: int) -> None:
+            first, last = number * chunk, (number + 1) * chunk
+            for slot, granule, emitter in loads:
                 if first <= slot < last:
                     emitter.load(granule, scratch + 2 * (slot - first))
-        if selection.has_fill and first <= selection.outside < last:
-            emit_constant(self._asm, HALF_FLAGS, selection.fill_lw)
-            self._asm.op(f"lpassa $ls{HALF_FLAGS} $lm{scratch + 2 * (selection.outside - first)}")
+            if selection.outside // UNIT in blocks and first <= selection.outside < last:
+                emit_constant(self._asm, HALF_FLAGS, selection.fill_lw)
+                self._asm.op(f"lpassa $ls{HALF_FLAGS} $lm{scratch + 2 * (selection.outside - first)}")
 
-    def _pick(self, number: int, units: Iterable[tuple[Unit, bool, bool]]) -> None:
+        return load
+
+    def _pick(self, view: _View, units: Iterable[tuple[Unit, bool, bool]]) -> None:
         patterns = self._selection.patterns
         groups: dict[tuple[bool, bool, bool, int, int], list[Unit]] = defaultdict(list)
         for unit, mixed, later in units:
@@ -116,24 +145,24 @@ class _Emitter:
             for k in range(0, len(members), 4):
                 four = members[k : k + 4]
                 four += [four[-1]] * (4 - len(four))
-                source = self._source(number, four, uniform=uniform, mixed=mixed, counted=turn == 2)
-                self._store(source, four, turn, half, later=later)
+                source = self._source(view, four, uniform=uniform, mixed=mixed, counted=turn == 2)
+                self._store(source, four, turn, half, later=later, through_latch=view.letter == self._places.target[0])
 
-    def _source(self, number: int, units: Sequence[Unit], *, uniform: bool, mixed: bool, counted: bool) -> str:
+    def _source(self, view: _View, units: Sequence[Unit], *, uniform: bool, mixed: bool, counted: bool) -> str:
         """The operand that reads four units, with T and the counts of halves set for it."""
         places, patterns = self._places, self._selection.patterns
-        letter = "$lm" if self._selection.words == 2 else "$m"
-        shift = places.scratch - 2 * number * places.chunk
+        letter = f"$l{view.letter}" if self._selection.words == 2 else f"${view.letter}"
         if uniform:
-            return letter + flat([shift + unit.offset + int(patterns[unit.pattern].base.item()) for unit in units])
+            return letter + flat([view.shift + unit.offset + int(patterns[unit.pattern].base.item()) for unit in units])
         assert places.table is not None
         rows = tuple(self._row[unit.pattern] for unit in units)
         table = f"$l{places.table[0]}{flat([places.table[1] + 2 * row for row in rows])}"
         if mixed:
+            assert view.chunk is not None
             if counted and self._counted != rows:
                 self._asm.op(f"lpassa {table} {COUNTS}")
                 self._counted = rows
-            constants = self._constant_slots([unit.offset - 2 * number * places.chunk for unit in units])
+            constants = self._constant_slots([unit.offset - 2 * view.chunk * places.chunk for unit in units])
             self._asm.op(f"iadd {table} $ls{flat(constants)} $nowrite")
             self._asm.op(f"uimin $aluf $ls{LIMIT} $lt")
             self._indexed = None
@@ -142,7 +171,7 @@ class _Emitter:
             self._asm.op(f"lpassa {table} $lt{' ' + COUNTS if counted else ''}")
             self._indexed = rows
             self._counted = rows if counted else self._counted
-        return f"{letter}t{flat([(shift + unit.offset) % LM_WORDS for unit in units])}"
+        return f"{letter}t{flat([(view.shift + unit.offset) % LM_WORDS for unit in units])}"
 
     def _constant_slots(self, values: Sequence[int]) -> list[int]:
         """Registers of GRF1 that hold the values."""
@@ -155,8 +184,12 @@ class _Emitter:
                 self._asm.op(f'imm i"{value}" $ls{register}')
         return [self._constants[value] for value in values]
 
-    def _store(self, source: str, units: Sequence[Unit], turn: int, half: int, *, later: bool) -> None:
-        """Write four units; `later`: OR them to what earlier chunks left."""
+    def _store(
+        self, source: str, units: Sequence[Unit], turn: int, half: int, *, later: bool, through_latch: bool
+    ) -> None:
+        """Write four units; `later`: OR them to what earlier chunks left; `through_latch`: source and target share a
+        local memory, which reads or writes one address in a step.
+        """
         asm, (lm, addr) = self._asm, self._places.target
         wide = self._selection.words == 2
         prec = "l" if wide else "i"
@@ -170,7 +203,7 @@ class _Emitter:
             asm.op(f"ior $aluf {target} {target}")
             return
         mask = f"/$imr{HALF_MASK[half]}" if half >= 0 else ""
-        if lm == "m" and (later or source.startswith("$")):
+        if through_latch:
             asm.op(f"{read} $nowrite")
             read = f"{prec}passa $aluf"
             source = "$aluf"

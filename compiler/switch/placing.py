@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from compiler.graph.value import LM_WORDS
 from compiler.switch.feeds import UNIT, ZERO_LWS
 from compiler.switch.selection import Selection
@@ -11,13 +13,18 @@ MOST = 512
 LEAST = 2 * UNIT
 
 
-def chunk_slots(selection: Selection, resident: int) -> int:
-    """Slots of a chunk when values and tables take `resident` long words of LM0 beside it."""
+def chunk_slots(selection: Selection, letters: Sequence[str], resident: int) -> int:
+    """Slots of a chunk when values and tables take `resident` long words of LM0 beside it.
+
+    letters: the LM of each source.  0 when everything is read where it lies.
+    """
+    if not selection.needs_chunks(letters):
+        return 0
     whole = max(UNIT, -(-selection.slots // UNIT) * UNIT)
     room = (LM_WORDS // 2 - resident - ZERO_LWS) // UNIT * UNIT
     return min(whole, MOST, max(LEAST, room))
 
 
 def scratch_words(chunk: int) -> int:
-    """Words of LM0 for a chunk and the zero word behind it."""
-    return 2 * (chunk + ZERO_LWS)
+    """Words of LM0 for a chunk and the zero word behind it; none without chunks."""
+    return 2 * (chunk + ZERO_LWS) if chunk else 0

@@ -87,7 +87,8 @@ def select_cost(move: Move) -> Cost:
         download(asm, Route.of(table_layout(data.shape)), 0, "m", 0)
     sources = tuple(("m", 0) for _ in move.sources)
     resident = max(max(source.num_lw for source in move.sources), move.target.num_lw)
-    emit_selection(asm, selection, Places(sources, ("n", 0), ("m", 0), 0, chunk_slots(selection, resident)))
+    chunk = chunk_slots(selection, ["m"] * len(sources), resident)
+    emit_selection(asm, selection, Places(sources, ("n", 0), ("m", 0), 0, chunk))
     return cost_of(asm)
 
 
@@ -101,7 +102,8 @@ def cheapest(source: PadLayout, target: PadLayout, mntype: MNType) -> str:
 def chunk_for(selection: Selection, graph: MNGraph, node: MNNode) -> int:
     """Slots of a chunk beside those values of a placed node that lie in LM0."""
     values = [graph.values[name] for name in (*node.inputs, *node.outputs) if name]
-    return chunk_slots(selection, sum(value.num_lw for value in values if value.loc is Location.LM0))
+    letters = ["m" if graph.values[name].loc is Location.LM0 else "n" for name in node.inputs]
+    return chunk_slots(selection, letters, sum(value.num_lw for value in values if value.loc is Location.LM0))
 
 
 def emit_route(

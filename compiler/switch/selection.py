@@ -7,6 +7,8 @@ as a word address into its T register.  So the layout switches of everyday need 
 
 from __future__ import annotations
 
+import bisect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 from compiler.layout import Layout, Level, PadLayout
 from compiler.layout.levels import IntArray
 from compiler.switch.cells import EXCHANGED, FILL, Move, parts, wanted_elements
-from compiler.switch.feeds import UNIT, Feed
+from compiler.switch.feeds import UNIT, Feed, Load
 
 #: Patterns that a unit with empty cells is compared with.
 TRIES = 64
@@ -76,6 +78,21 @@ class Selection:
     def varying(self) -> list[int]:
         """Patterns that differ between PEs and so need a table."""
         return [number for number, pattern in enumerate(self.patterns) if not pattern.uniform]
+
+    def resident(self, unit: Unit, letters: Sequence[str]) -> int | None:
+        """The feed whose source `unit` can be read from directly, because PEs need only their own long words.
+
+        letters: the LM of each source; only LM0 ("m") can be read at an address that differs between PEs.
+        """
+        feed = bisect.bisect_right(self.starts, unit.blocks[0] * UNIT) - 1
+        ends = [*self.starts[1:], self.outside]
+        if unit.blocks[-1] * UNIT >= ends[feed] or self.feeds[feed].load is not Load.OWN:
+            return None
+        return feed if letters[feed] == "m" or self.patterns[unit.pattern].uniform else None
+
+    def needs_chunks(self, letters: Sequence[str]) -> bool:
+        """Whether some unit must be read from a chunk in LM0."""
+        return any(self.resident(unit, letters) is None for unit in self.units)
 
 
 def table_data(selection: Selection) -> NDArray[np.int32] | None:
