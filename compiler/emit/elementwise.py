@@ -1,4 +1,4 @@
-"""Element-wise layers: one or two long-word streams in, one out, any layout as long as all agree.
+"""Copies and conversions: one long-word stream in, one out.
 
 A value is `num_lw` consecutive long words at a word address of local memory "m" (LM0) or "n" (LM1); a step handles
 four of them, one a cycle.
@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compiler.emit.asm import Asm, cycle_mask
-
-OPERAND_A = "$lr0v"
 
 
 @dataclass(frozen=True)
@@ -36,20 +34,6 @@ def emit_copy(asm: Asm, src: Stream, dst: Stream) -> None:
     """Move a value to another place (Identity: to the other local memory)."""
     for lw, mask in dst.groups():
         asm.op(f"lpassa {src.at(lw)} {dst.at(lw)}{mask}")
-
-
-def emit_relu(asm: Asm, prec: str, src: Stream, dst: Stream) -> None:
-    """max(x, 0) as the ALU gives it: negative inputs become -0."""
-    for lw, mask in dst.groups():
-        asm.op(f"{prec}relu {src.at(lw)} {src.at(lw)} {dst.at(lw)}{mask}")
-
-
-def emit_equal_int(asm: Asm, prec: str, a: Stream, b: Stream, dst: Stream) -> None:
-    """1 where the integers agree, else 0."""
-    for lw, mask in dst.groups():
-        asm.op(f"lpassa {a.at(lw)} {OPERAND_A}")
-        asm.op(f"{prec}xor {OPERAND_A} {b.at(lw)} $nowrite")
-        asm.op(f"{prec}lnot $aluf {dst.at(lw)}{mask}")
 
 
 def emit_half_to_float(asm: Asm, src: Stream, dst: Stream, *, words_split: bool) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,6 +58,18 @@ class SliceAxis:
     combine: str | None = None
 
 
+class HalfUse(Enum):
+    """What a layer can do with Half operands.
+
+    EXACT: its results are exact on them, so rule `mixed` lets Half pass through.  ROUNDED: it has code for them, but
+    rounds to Half, so only rule `half` uses it.  NONE: Half operands are converted to Float first.
+    """
+
+    EXACT = "exact"
+    ROUNDED = "rounded"
+    NONE = "none"
+
+
 @dataclass
 class EmitContext:
     """Where the values of a node are while it is emitted.  Scratch addresses are words, keyed by memory letter."""
@@ -92,6 +105,8 @@ class Layer(ABC):
     in_place: ClassVar[bool] = False
     #: the result is delivered in DRAM
     to_dram: ClassVar[bool] = False
+    #: inputs that nobody has laid out yet get the layout that `assign` names, whatever was wished for
+    lays_out_free_inputs: ClassVar[bool] = False
     #: memory the first input must lie in / the output goes to (None: any / the other one)
     first_in: ClassVar[Location | None] = None
 
@@ -102,6 +117,10 @@ class Layer(ABC):
     def half_values(self, node: MNNode) -> tuple[str, ...]:
         """Values the `mixed` rule makes Half (inputs and outputs of matrix products)."""
         return ()
+
+    def half_use(self, node: MNNode) -> HalfUse:
+        """How the dtype planner may use Half at this node."""
+        return HalfUse.EXACT
 
     def delivers_in_dram(self, node: MNNode) -> bool:
         """Whether the output of this node is delivered in DRAM (the class attribute `to_dram` unless it depends)."""

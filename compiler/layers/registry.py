@@ -13,10 +13,10 @@ from compiler.layers.base import Layer
 @cache
 def layers() -> dict[str, Layer]:
     """Operator type -> layer."""
-    from compiler.layers import argmax, cast, equal, gemm, moves, padding, reduce_sum, relu, shape, switch
+    from compiler.layers import argmax, cast, elementwise, gemm, moves, padding, reduce_sum, shape, switch
 
     found: dict[str, Layer] = {}
-    for module in (argmax, cast, equal, gemm, moves, padding, reduce_sum, relu, shape, switch):
+    for module in (argmax, cast, elementwise, gemm, moves, padding, reduce_sum, shape, switch):
         for layer in module.LAYERS:
             for op_type in layer.op_types:
                 found[op_type] = layer

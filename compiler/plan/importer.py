@@ -9,8 +9,10 @@ import onnx
 from numpy.typing import NDArray
 
 from compiler.errors import CompilerError
+from compiler.frontend.roles import PARAMETER, ROLE_KEY
 from compiler.graph import Location, MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layout import Layout, Level, PadLayout
+from compiler.plan.immediates import inline_scalars
 
 #: Inputs that are read at compile time; the value moves into the attribute of that name (None: shape of the result
 #: says it all).
@@ -62,7 +64,13 @@ def import_model(model: onnx.ModelProto) -> MNGraph:
                 _add(graph, name, infos)
         graph.nodes.append(_node(proto, number, constants))
     graph.outputs = [info.name for info in model.graph.output]
+    changing = [info.name for info in model.graph.value_info if _is_parameter(info)]
+    inline_scalars(graph, {*changing, *(info.name for info in model.graph.input)})
     return graph
+
+
+def _is_parameter(info: onnx.ValueInfoProto) -> bool:
+    return any(entry.key == ROLE_KEY and entry.value == PARAMETER for entry in info.metadata_props)
 
 
 def _mn_type(name: str, code: int) -> MNType:

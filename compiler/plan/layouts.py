@@ -60,7 +60,8 @@ def _settle(graph: MNGraph, node: MNNode, wishes: dict[str, Layout | None]) -> N
     known: list[PadLayout | None] = []
     for position, name in enumerate(list(node.inputs)):
         value = graph.values[name] if name else None
-        if value is not None and value.layout is None and name in free and position not in layer.streamed:
+        pinned = not layer.lays_out_free_inputs and position not in layer.streamed
+        if value is not None and value.layout is None and name in free and pinned:
             wish = wishes.get(name)
             value.layout = PadLayout(value.shape, wish) if wish is not None else default_layout(value)
             _pad_with_zero(value)
@@ -90,6 +91,7 @@ def _with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool
     value = graph.values[name]
     if value.layout is None:
         value.layout = needed
+        _pad_with_zero(value)
     if value.layout.equivalent(needed):
         return name
     if streamed:

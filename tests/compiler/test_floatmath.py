@@ -28,7 +28,8 @@ BOUNDARY = np.array(
 def _wide(rng: np.random.Generator, count: int) -> U32:
     """Any patterns, many of them with round mantissas."""
     bits = rng.integers(0, 1 << 32, count, dtype=np.uint64)
-    rough = bits & ~np.uint64((1 << 23) - 1) | rng.choice(np.array([0, 1, 31, 32, 0x7FFFFF, 0x400000], np.uint64), count)
+    round_ = rng.choice(np.array([0, 1, 31, 32, 0x7FFFFF, 0x400000], np.uint64), count)
+    rough = bits & ~np.uint64((1 << 23) - 1) | round_
     return np.where(rng.random(count) < 0.2, rough, bits).astype(np.uint32)
 
 

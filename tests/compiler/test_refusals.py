@@ -74,7 +74,7 @@ def test_options_without_implementation_are_refused(option: str, value: str) -> 
         compile_model(_gemm(8, 8, 8), Options.resolve({option: value}, {}))
 
 
-def test_partial_sums_and_comparisons_of_floats_are_refused() -> None:
+def test_partial_sums_and_operands_of_two_types_are_refused() -> None:
     with pytest.raises(UnsupportedOperator, match="only sums over all axes"):
         model = models.build(
             [helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)],
@@ -83,8 +83,10 @@ def test_partial_sums_and_comparisons_of_floats_are_refused() -> None:
             constants={"axes": np.array([1])},
         )
         compile_model(model, OPTIONS)
-    with pytest.raises(UnsupportedOperator, match="use integers"):
-        compile_model(_single("Equal", {"a": ("float", [4]), "b": ("float", [4])}, ("bool", [4])), OPTIONS)
+    with pytest.raises(UnsupportedOperator, match="cast one of them"):
+        compile_model(_single("Equal", {"a": ("float", [4]), "b": ("int", [4])}, ("bool", [4])), OPTIONS)
+    with pytest.raises(UnsupportedOperator, match="element type Float has no emitter, use Int"):
+        compile_model(_single("And", {"a": ("float", [4]), "b": ("float", [4])}, ("bool", [4])), OPTIONS)
 
 
 def test_dynamic_shape_names_the_value() -> None:

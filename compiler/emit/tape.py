@@ -1,0 +1,125 @@
+"""A tape: the straight-line program of one element-wise operator, written once and read twice.
+
+A formula records MAU and ALU operations on abstract values.  `compiler.emit.tape_code` turns the tape into VSM;
+`compiler.layers.tape_eval` computes it on NumPy arrays with `floatmath`, which shares nothing with emitter and kernels.
+Values are long words of one element type; flags (one bit per element) are kept in mask registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+#: Operations of the MAU; all others here are the ALU's.  Float operations stand on a tape without their precision.
+MAU = frozenset({"vmul", "vadd", "vfma", "vpassa"})
+FLOAT_ALU = frozenset({"max", "min", "floor", "ftoi", "rsqrt", "relu"})
+
+
+@dataclass(frozen=True)
+class Val:
+    """A value on the tape: an input, a constant or the result of a step; `negated` flips its sign as a MAU operand."""
+
+    number: int
+    negated: bool = False
+
+    def __neg__(self) -> Val:
+        return Val(self.number, not self.negated)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One bit per element, in a mask register."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One item: `op` on `args`.
+
+    target: the value it makes, None when only its flag is wanted.  sets: flag it makes.  masked: flag that limits what
+    is written (of a value: elsewhere `kept` stays; of a flag: elsewhere it becomes 0).  flush: flag outside of which
+    the result is 0.
+    """
+
+    op: str
+    args: tuple[Val, ...]
+    target: int | None = None
+    sets: int | None = None
+    masked: int | None = None
+    flush: int | None = None
+    kept: int | None = None
+
+
+@dataclass
+class Tape:
+    """The record.  prec: "f" single, "h" half; the integer operations work on words of 32 bits (half: 16)."""
+
+    prec: str = "f"
+    inputs: list[Val] = field(default_factory=list)
+    constants: dict[int, int] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    result: Val | None = None
+    _values: int = 0
+    _flags: int = 0
+
+    def input(self) -> Val:
+        """The next operand."""
+        self.inputs.append(self._value())
+        return self.inputs[-1]
+
+    def bits(self, pattern: int) -> Val:
+        """A constant by its bits, the same in every element; equal constants are one value."""
+        for number, known in self.constants.items():
+            if known == pattern:
+                return Val(number)
+        made = self._value()
+        self.constants[made.number] = pattern
+        return made
+
+    def _value(self) -> Val:
+        self._values += 1
+        return Val(self._values - 1)
+
+    def op(self, name: str, *args: Val, flush: Flag | None = None) -> Val:
+        """An operation of MAU or FLOAT_ALU, or an integer one by its mnemonic; `flush`: 0 where the flag is clear."""
+        made = self._value()
+        self.steps.append(Step(name, args, made.number, flush=flush.number if flush else None))
+        return made
+
+    def flag(self, name: str, *args: Val, where: Flag | None = None) -> Flag:
+        """The flag of an operation (isa.md 4.5); with `where`, both must be set."""
+        self._flags += 1
+        self.steps.append(Step(name, args, sets=self._flags - 1, masked=where.number if where else None))
+        return Flag(self._flags - 1)
+
+    def where(self, flag: Flag, value: Val, otherwise: Val) -> Val:
+        """`value` where the flag is set, else `otherwise`, which only this may read unless it is input or constant."""
+        if otherwise in self.inputs or otherwise.number in self.constants:
+            otherwise = self.op("lpassa", otherwise)
+        made = self._value()
+        self.steps.append(Step("lpassa", (value,), made.number, masked=flag.number, kept=otherwise.number))
+        return made
+
+    # -- single precision by name ---------------------------------------------------------------------------------
+
+    def mul(self, x: Val, y: Val) -> Val:
+        """x * y."""
+        return self.op("vmul", x, y)
+
+    def add(self, x: Val, y: Val) -> Val:
+        """x + y."""
+        return self.op("vadd", x, y)
+
+    def fma(self, x: Val, y: Val, z: Val) -> Val:
+        """x * y + z."""
+        return self.op("vfma", x, y, z)
+
+    def finish(self, result: Val) -> None:
+        """Set the result; a copy makes it the last step where it is not."""
+        if result.negated or not self.steps or self.steps[-1].target != result.number:
+            result = self.op("vpassa" if result.negated else "lpassa", result)
+        self.result = result
+
+
+Formula = Callable[..., Val]

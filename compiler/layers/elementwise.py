@@ -1,0 +1,214 @@
+"""Element-wise operators: one record each, one layer for all of them.
+
+A record names the formula for every element type it has code for.  Operands are broadcast as in NumPy: one that is
+smaller than the result takes the projection of the result's layout (`compiler.layout.project`); constants of one
+element are immediates (attribute `scalars`: input position -> number, the input itself is left out).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from compiler.emit.asm import Asm
+from compiler.emit.tape import Formula, Tape, Val
+from compiler.emit.tape_code import Place, emit_tape
+from compiler.errors import UnsupportedOperator
+from compiler.graph import MNGraph, MNNode, MNType, PadType, encode
+from compiler.layers import formulas as f
+from compiler.layers.base import DIRTY, ZERO, Assignment, EmitContext, HalfUse, Layer, Raw, SliceAxis
+from compiler.layers.layouts import default_layout
+from compiler.layers.tape_eval import evaluate
+from compiler.layout import Layout, PadLayout
+from compiler.layout.project import project, source_lws
+
+FLOAT, INT, HALF = MNType.FLOAT, MNType.INT, MNType.HALF
+PREC = {FLOAT: "f", INT: "f", HALF: "h"}
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A record.
+
+    formulas: element type of the operands -> formula.  arity: number of operands, None for any.  boolean: the result
+    is 1 or 0.  operand: position of the operand whose type chooses the formula.  half: what `mixed` may do with it.
+    settings: keyword arguments of the formula from a node's attributes.
+    """
+
+    op_type: str
+    formulas: Mapping[MNType, Formula]
+    arity: int | None = 1
+    boolean: bool = False
+    operand: int = 0
+    half: HalfUse = HalfUse.NONE
+    settings: Callable[[MNNode], dict[str, Any]] = lambda node: {}
+
+
+def _compare(op_type: str, single: Formula, integer: Formula) -> Operator:
+    return Operator(op_type, {FLOAT: single, INT: integer}, arity=2, boolean=True)
+
+
+def _logic(op_type: str, formula: Formula, arity: int = 2) -> Operator:
+    return Operator(op_type, {INT: formula}, arity=arity, boolean=True)
+
+
+OPERATORS: tuple[Operator, ...] = (
+    Operator("Relu", {FLOAT: f.relu, HALF: f.relu}, half=HalfUse.EXACT),
+    Operator("Add", {FLOAT: f.add, HALF: f.add, INT: f.add_int}, arity=2, half=HalfUse.ROUNDED),
+    Operator("Sub", {FLOAT: f.sub, HALF: f.sub, INT: f.sub_int}, arity=2, half=HalfUse.ROUNDED),
+    Operator("Mul", {FLOAT: f.mul, HALF: f.mul}, arity=2, half=HalfUse.ROUNDED),
+    Operator("Neg", {FLOAT: f.negate, HALF: f.negate_half, INT: f.negate_int}, half=HalfUse.EXACT),
+    Operator("Abs", {FLOAT: f.absolute, HALF: f.absolute_half, INT: f.absolute_int}, half=HalfUse.EXACT),
+    Operator("Max", {FLOAT: f.maximum, HALF: f.maximum, INT: f.maximum_int}, arity=None, half=HalfUse.EXACT),
+    Operator("Min", {FLOAT: f.minimum, HALF: f.minimum, INT: f.minimum_int}, arity=None, half=HalfUse.EXACT),
+    _compare("Equal", f.equal, f.equal_int),
+    _compare("Less", f.less, f.less_int),
+    _compare("LessOrEqual", f.at_most, f.at_most_int),
+    _compare("Greater", f.greater, f.greater_int),
+    _compare("GreaterOrEqual", f.at_least, f.at_least_int),
+    _logic("And", f.both),
+    _logic("Or", f.either),
+    _logic("Xor", f.differ),
+    _logic("Not", f.invert, arity=1),
+    Operator("Where", {FLOAT: f.where, INT: f.where}, arity=3, operand=1),
+)
+RECORDS = {record.op_type: record for record in OPERATORS}
+
+
+def scalar_inputs(node: MNNode) -> tuple[int, ...]:
+    """Positions at which constants of one element may become immediates."""
+    return tuple(range(len(node.inputs))) if node.op_type in RECORDS else ()
+
+
+def _scalars(node: MNNode) -> dict[int, Any]:
+    return dict(node.attrs.get("scalars", {}))
+
+
+class Elementwise(Layer):
+    """The layer of all records."""
+
+    op_types: ClassVar[tuple[str, ...]] = tuple(RECORDS)
+    lays_out_free_inputs: ClassVar[bool] = True
+
+    def half_use(self, node: MNNode) -> HalfUse:
+        return RECORDS[node.op_type].half
+
+    def same_type(self, node: MNNode) -> tuple[str, ...]:
+        record = RECORDS[node.op_type]
+        first = record.operand
+        return tuple(node.used[first:] if first else node.used) + (() if record.boolean else (node.outputs[0],))
+
+    def _type(self, node: MNNode, graph: MNGraph) -> MNType:
+        record = RECORDS[node.op_type]
+        names = [name for name in node.inputs[record.operand :] if name]
+        return graph.values[names[0] if names else node.outputs[0]].dtype
+
+    def _check(self, node: MNNode, graph: MNGraph) -> None:
+        record, kind = RECORDS[node.op_type], self._type(node, graph)
+        if record.arity not in (None, len(node.inputs)):
+            raise UnsupportedOperator(
+                f"{node.op_type} {node.outputs[0]!r}: takes {record.arity} operands, got {len(node.inputs)}"
+            )
+        if kind not in record.formulas:
+            raise UnsupportedOperator(
+                f"{node.op_type} {node.outputs[0]!r}: element type {kind} has no emitter, use "
+                f"{' or '.join(str(known) for known in record.formulas)}"
+            )
+        for name in node.inputs[record.operand :]:
+            if name and graph.values[name].dtype is not kind:
+                raise UnsupportedOperator(
+                    f"{node.op_type} {node.outputs[0]!r}: operands of types {kind} and {graph.values[name].dtype}; "
+                    "cast one of them"
+                )
+
+    def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
+        if outputs[0] is None or RECORDS[node.op_type].boolean:
+            return [None] * len(node.inputs)
+        result = PadLayout(graph.values[node.outputs[0]].shape, outputs[0])
+        return [project(result, graph.values[name].shape).layout if name else None for name in node.inputs]
+
+    def assign(
+        self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
+    ) -> Assignment:
+        self._check(node, graph)
+        out = graph.values[node.outputs[0]]
+        full = [layout for layout in inputs if layout is not None and layout.shape == out.shape]
+        if full:
+            result = full[0]
+        else:
+            result = default_layout(out) if wishes[0] is None else PadLayout(out.shape, wishes[0])
+        needed = tuple(project(result, graph.values[name].shape) if name else None for name in node.inputs)
+        return Assignment(needed, (result,))
+
+    def result_padding(self, node: MNNode, graph: MNGraph) -> str:
+        """Zero where the operator keeps zeros and all operands hold them there, else dirty."""
+        out = graph.values[node.outputs[0]]
+        for name in node.used:
+            value = graph.values[name]
+            if value.shape != out.shape or value.pad_type != PadType.ZERO:
+                return DIRTY
+        zeros = [np.zeros(1, graph.values[name].dtype.raw_dtype) for name in node.used]
+        return ZERO if zeros and not self._compute(node, graph, zeros).any() else DIRTY
+
+    def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
+        out = graph.values[node.outputs[0]].shape
+        found = []
+        for axis in sorted(range(len(out)), key=lambda n: -out[n]):
+            cut = {}
+            for position, name in enumerate(node.inputs):
+                own = axis - (len(out) - len(graph.values[name].shape)) if name else -1
+                if own >= 0 and graph.values[name].shape[own] == out[axis]:
+                    cut[position] = own
+            if out[axis] > 1:
+                found.append(SliceAxis(cut, {0: axis}))
+        return found
+
+    def tape(self, node: MNNode, graph: MNGraph) -> Tape:
+        """The recorded formula of a node."""
+        record, kind = RECORDS[node.op_type], self._type(node, graph)
+        scalars = _scalars(node)
+        patterns = []
+        for position in range(len(node.inputs)):
+            of_kind = kind if position >= record.operand else INT
+            patterns.append(_pattern(scalars[position], of_kind) if position in scalars else None)
+        return _tape(node.op_type, kind, tuple(patterns), tuple(sorted(record.settings(node).items())))
+
+    def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
+        out = ctx.graph.values[node.outputs[0]]
+        layout = out.layout
+        assert layout is not None
+        operands = []
+        for name in node.used:
+            stream = ctx.stream(name)
+            operands.append(Place(stream.lm, stream.addr, source_lws(layout, ctx.graph.values[name].shape)))
+        target = ctx.stream(node.outputs[0])
+        emit_tape(asm, self.tape(node, ctx.graph), operands, Place(target.lm, target.addr, tuple(range(target.num_lw))))
+
+    def _compute(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> Raw:
+        return evaluate(self.tape(node, graph), inputs)
+
+    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
+        given = [raw for name, raw in zip(node.inputs, inputs, strict=True) if name]
+        result = self._compute(node, graph, given)
+        return [np.broadcast_to(result, graph.values[node.outputs[0]].shape).copy()]
+
+
+def _pattern(number: Any, kind: MNType) -> int:
+    """32 bits of an immediate: a half twice, else the element."""
+    bits = int(encode(np.asarray(number), kind))
+    return bits << 16 | bits if kind is HALF else bits
+
+
+@cache
+def _tape(op_type: str, kind: MNType, patterns: tuple[int | None, ...], settings: tuple[tuple[str, Any], ...]) -> Tape:
+    tape = Tape(PREC[kind])
+    operands: list[Val] = [tape.input() if pattern is None else tape.bits(pattern) for pattern in patterns]
+    tape.finish(RECORDS[op_type].formulas[kind](tape, *operands, **dict(settings)))
+    return tape
+
+
+LAYERS: tuple[Layer, ...] = (Elementwise(),)

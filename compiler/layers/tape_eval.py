@@ -1,0 +1,135 @@
+"""A tape computed on NumPy arrays: the reference of every element-wise layer, bit for bit.
+
+Single precision and 32-bit integers follow `floatmath`; half precision has the few operations that half tapes use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.emit.tape import Step, Tape, Val
+from compiler.layers import floatmath as fm
+from compiler.layers.halfmath import float_to_half, half_to_float
+
+Raw = NDArray[Any]
+Operation = Callable[..., Raw]
+
+
+def _pick(choose: fm.Mask, x: Raw, y: Raw) -> Raw:
+    return np.asarray(np.where(choose, x, y))
+
+
+def _signed(x: Raw) -> NDArray[np.int32]:
+    return np.ascontiguousarray(x).view(np.int32)
+
+
+_BITS: Mapping[str, Operation] = {
+    "lpassa": lambda x: x,
+    "iand": lambda x, y: x & y,
+    "ior": lambda x, y: x | y,
+    "ixor": lambda x, y: x ^ y,
+    "land": lambda x, y: x & y,
+    "lxor": lambda x, y: x ^ y,
+    "iadd": lambda x, y: x + y,
+    "isub": lambda x, y: x - y,
+    "imax": lambda x, y: _pick(_signed(x) >= _signed(y), x, y),
+    "imin": lambda x, y: _pick(_signed(x) <= _signed(y), x, y),
+    "ilnot": lambda x: (x == 0).astype(np.uint32),
+    "ilsl": fm.shift_left,
+    "uilsr": fm.shift_right,
+    "ilsr": fm.shift_right_signed,
+}
+
+_SINGLE: Mapping[str, Operation] = {
+    "vmul": fm.mul,
+    "vadd": fm.add,
+    "vfma": fm.fma,
+    "vpassa": fm.normalise,
+    "max": fm.maximum,
+    "min": fm.minimum,
+    "relu": fm.relu,
+    "floor": fm.floor,
+    "ftoi": fm.to_integer,
+    "rsqrt": fm.rsqrt,
+}
+
+
+def _half_add(x: Raw, y: Raw) -> Raw:
+    return float_to_half(_float_bits(fm.add(_single_bits(x), _single_bits(y))))
+
+
+def _half_mul(x: Raw, y: Raw) -> Raw:
+    return float_to_half(_float_bits(fm.mul(_single_bits(x), _single_bits(y))))
+
+
+def _single_bits(x: Raw) -> NDArray[np.uint32]:
+    return half_to_float(x).view(np.uint32)
+
+
+def _float_bits(x: Raw) -> NDArray[np.float32]:
+    return np.ascontiguousarray(x).view(np.float32)
+
+
+def _half_choice(flag: Callable[[Raw, Raw], fm.Mask]) -> Operation:
+    return lambda x, y: _pick(flag(_single_bits(x), _single_bits(y)), x, y)
+
+
+_HALF: Mapping[str, Operation] = {
+    "vmul": _half_mul,
+    "vadd": _half_add,
+    "max": _half_choice(fm.at_least),
+    "min": _half_choice(fm.at_most),
+    "relu": lambda x, y: np.where(x >> np.uint16(15) == 0, y, np.uint16(0x8000)),
+}
+
+_FLAGS: Mapping[str, Operation] = {
+    "max": fm.at_least,
+    "min": fm.at_most,
+    "imax": lambda x, y: _signed(x) >= _signed(y),
+    "imin": lambda x, y: _signed(x) <= _signed(y),
+    "iand": lambda x, y: x & y == 0,
+    "ixor": lambda x, y: x == y,
+    "ipassa": lambda x: x == 0,
+}
+
+
+def evaluate(tape: Tape, inputs: Sequence[Raw]) -> Raw:
+    """The result for raw element bits (uint32, or uint16 for a half tape); inputs broadcast as NumPy does."""
+    half = tape.prec == "h"
+    table = {**_BITS, **(_HALF if half else _SINGLE)}
+    raw_type, sign = (np.uint16, np.uint16(0x8000)) if half else (np.uint32, fm.SIGN)
+    shape = np.broadcast_shapes(*(x.shape for x in inputs))
+    values: dict[int, Raw] = {
+        val.number: np.atleast_1d(np.broadcast_to(x, shape)) for val, x in zip(tape.inputs, inputs, strict=True)
+    }
+    values |= {n: np.array([bits & 0xFFFF if half else bits], raw_type) for n, bits in tape.constants.items()}
+    flags: dict[int, fm.Mask] = {}
+
+    def read(val: Val) -> Raw:
+        return values[val.number] ^ sign if val.negated else values[val.number]
+
+    for step in tape.steps:
+        _run(step, [read(val) for val in step.args], table, values, flags)
+    assert tape.result is not None
+    return np.broadcast_to(values[tape.result.number], shape or (1,)).astype(raw_type).reshape(shape)
+
+
+def _run(
+    step: Step, args: list[Raw], table: Mapping[str, Operation], values: dict[int, Raw], flags: dict[int, fm.Mask]
+) -> None:
+    if step.sets is not None:
+        made = _FLAGS[step.op](*args)
+        flags[step.sets] = made & flags[step.masked] if step.masked is not None else made
+        return
+    result = table[step.op](*args)
+    if step.flush is not None:
+        result = np.where(flags[step.flush], result, result.dtype.type(0))
+    if step.masked is not None:
+        assert step.kept is not None
+        result = np.where(flags[step.masked], result, values[step.kept])
+    assert step.target is not None
+    values[step.target] = result

@@ -1,0 +1,128 @@
+"""Element-wise operators compiled the normal way: chip and reference agree in every bit, and both with NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from onnx import helper
+
+from tests.compiler.elementwise_cases import run, sample
+
+Array = NDArray[Any]
+
+BINARY: dict[str, tuple[str, str, Callable[[Array, Array], Array]]] = {
+    # operator: (operand kinds, result kind or "" for the operands', meaning)
+    "Add": ("fi", "", np.add),
+    "Sub": ("fi", "", np.subtract),
+    "Mul": ("f", "", np.multiply),
+    "Max": ("fi", "", np.maximum),
+    "Min": ("fi", "", np.minimum),
+    "Equal": ("fi", "b", np.equal),
+    "Less": ("fi", "b", np.less),
+    "LessOrEqual": ("fi", "b", np.less_equal),
+    "Greater": ("fi", "b", np.greater),
+    "GreaterOrEqual": ("fi", "b", np.greater_equal),
+    "And": ("b", "b", np.logical_and),
+    "Or": ("b", "b", np.logical_or),
+    "Xor": ("b", "b", np.logical_xor),
+}
+SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((125, 7), (125, 7)),
+    ((67, 5), (5,)),
+    ((13, 1), (1, 37)),
+    ((), (70,)),
+    ((3, 5, 11), (5, 1)),
+    ((2, 3, 1, 9), (3, 4, 1)),
+    ((1,), ()),
+    ((300, 130), (300, 1)),
+]
+
+
+def _same(got: Array, want: Array) -> None:
+    """Equal values; floats to the last bit but one, since the multiplier omits partial products."""
+    want = want.astype(got.dtype)
+    tiny = np.abs(want) < 2.0**-126 if want.dtype.kind == "f" else np.zeros(want.shape, bool)
+    want = np.where(tiny, 0, want)
+    known = np.isfinite(want) if want.dtype.kind == "f" else np.ones(want.shape, bool)
+    np.testing.assert_allclose(got[known], want[known], rtol=2.0**-23, atol=0)
+
+
+@pytest.mark.parametrize("a, b", SHAPES)
+def test_binary_operators_broadcast(a: Sequence[int], b: Sequence[int]) -> None:
+    rng = np.random.default_rng(len(a) * 10 + len(b))
+    shape = np.broadcast_shapes(a, b)
+    feeds = {f"{side}_{kind}": sample(rng, kind, s) for side, s in (("a", a), ("b", b)) for kind in "fib"}
+    nodes, outputs, wanted = [], {}, {}
+    for op, (kinds, result, meaning) in BINARY.items():
+        for kind in kinds:
+            name = f"{op}_{kind}"
+            operands = (f"a_{kind}", f"b_{kind}")
+            nodes.append(helper.make_node(op, operands, [name]))
+            outputs[name] = (result or kind, shape)
+            with np.errstate(all="ignore"):
+                wanted[name] = meaning(feeds[operands[0]], feeds[operands[1]])
+    _, got = run(nodes, feeds, outputs)
+    for name, want in wanted.items():
+        if name in ("Add_i", "Sub_i"):
+            want = want.astype(np.int32)
+        _same(got[name], want)
+
+
+@pytest.mark.parametrize("shape", [(125, 7), (2, 3, 5, 7), (31,), ()])
+def test_unary_operators_keep_bits(shape: Sequence[int]) -> None:
+    rng = np.random.default_rng(3)
+    feeds = {kind: sample(rng, kind, shape) for kind in "fib"}
+    cases = [("Neg", "f"), ("Neg", "i"), ("Abs", "f"), ("Abs", "i"), ("Relu", "f"), ("Not", "b")]
+    nodes = [helper.make_node(op, [kind], [f"{op}_{kind}"]) for op, kind in cases]
+    _, got = run(nodes, feeds, {f"{op}_{kind}": (kind, shape) for op, kind in cases})
+    f, i = feeds["f"], feeds["i"].astype(np.int32)
+    np.testing.assert_array_equal(got["Neg_f"].view(np.uint32), (-f).view(np.uint32))
+    np.testing.assert_array_equal(got["Abs_f"].view(np.uint32), np.abs(f).view(np.uint32))
+    np.testing.assert_array_equal(got["Neg_i"], -i)
+    np.testing.assert_array_equal(got["Abs_i"], np.abs(i))
+    np.testing.assert_array_equal(got["Relu_f"], np.maximum(f, 0))
+    np.testing.assert_array_equal(got["Not_b"], ~feeds["b"])
+
+
+@pytest.mark.parametrize("shapes", [((125, 9), (125, 9), (125, 9)), ((1, 9), (125, 1), ()), ((), (4, 3), (3,))])
+def test_where_chooses_bits(shapes: Sequence[Sequence[int]]) -> None:
+    rng = np.random.default_rng(4)
+    feeds = {"c": sample(rng, "b", shapes[0])}
+    feeds |= {f"{n}_{kind}": sample(rng, kind, s) for n, s in zip("xy", shapes[1:], strict=True) for kind in "fi"}
+    shape = np.broadcast_shapes(*shapes)
+    nodes = [helper.make_node("Where", ["c", f"x_{kind}", f"y_{kind}"], [kind]) for kind in "fi"]
+    _, got = run(nodes, feeds, {kind: (kind, shape) for kind in "fi"})
+    for kind in "fi":
+        np.testing.assert_array_equal(got[kind], np.where(feeds["c"], feeds[f"x_{kind}"], feeds[f"y_{kind}"]))
+
+
+def test_constants_of_one_element_become_immediates() -> None:
+    rng = np.random.default_rng(5)
+    x = sample(rng, "f", (70, 3))
+    nodes = [
+        helper.make_node("Sub", ["c", "x"], ["d"]),
+        helper.make_node("Mul", ["d", "k"], ["m"]),
+        helper.make_node("GreaterOrEqual", ["m", "z"], ["p"]),
+        helper.make_node("Where", ["p", "m", "z"], ["y"]),
+        helper.make_node("Max", ["y", "c", "k", "x"], ["top"]),
+    ]
+    constants = {"c": np.float32(2.5), "k": np.array([[0.5]], np.float32), "z": np.float32(0)}
+    inner = {name: ("f", (70, 3)) for name in ("d", "m")} | {"p": ("b", (70, 3))}
+    compiled, got = run(nodes, {"x": x}, {"y": ("f", (70, 3)), "top": ("f", (70, 3))}, inner=inner, constants=constants)
+    assert compiled.params == {}
+    m = (np.float32(2.5) - x) * np.float32(0.5)
+    np.testing.assert_array_equal(got["y"], np.where(m >= 0, m, 0))
+    np.testing.assert_array_equal(got["top"], np.maximum(np.maximum(got["y"], 2.5), x))
+
+
+def test_chain_after_a_broadcast_keeps_the_layout_of_the_result() -> None:
+    """No layout switch anywhere: every free input takes the projection of what it meets."""
+    rng = np.random.default_rng(6)
+    feeds = {"x": sample(rng, "f", (40, 6, 10)), "s": sample(rng, "f", (40, 1, 1)), "b": sample(rng, "f", (10,))}
+    nodes = [helper.make_node("Mul", ["x", "s"], ["m"]), helper.make_node("Add", ["b", "m"], ["y"])]
+    compiled, _ = run(nodes, feeds, {"y": ("f", (40, 6, 10))}, inner={"m": ("f", (40, 6, 10))})
+    assert not any("LayoutSwitch" in node.op_type for node in compiled.graph.nodes)
