@@ -101,15 +101,23 @@ def _build(graph: MNGraph, options: Options, phases: Phases) -> Built:
     return scheduled, addresses, program, timing
 
 
-def _others(graph: MNGraph, options: Options, phases: Phases) -> Iterator[Built]:
-    """The other variants that can be built (only planner lpz compares them); one that does not fit is left out."""
-    if options["layout_planner"] != "lpz":
-        return
-    for variant in variants(graph)[1:]:
+def _built(graph: MNGraph, options: Options, phases: Phases) -> Iterator[Built]:
+    """The variants that can be built: all with planner lpz, else the first; raises what the first one raised if none
+    can.
+    """
+    refused: CompilerError | None = None
+    found = False
+    for variant in variants(graph):
         try:
             yield _build(variant, options, phases)
-        except CompilerError:
-            continue
+        except CompilerError as error:
+            refused = refused or error
+        else:
+            if options["layout_planner"] != "lpz":
+                return
+            found = True
+    if refused is not None and not found:
+        raise refused
 
 
 def _best(built: list[Built]) -> Built:
@@ -131,7 +139,7 @@ def compile_model(model: onnx.ModelProto, options: Options) -> Compiled:
         label_genes(graph)
     with phases("dtype planner"):
         plan_dtypes(graph, options["float_dtype"])
-    scheduled, addresses, program, timing = _best([_build(graph, options, phases), *_others(graph, options, phases)])
+    scheduled, addresses, program, timing = _best(list(_built(graph, options, phases)))
     values = scheduled.graph.values
     compiled = Compiled(
         program=program,

@@ -209,3 +209,38 @@ def download_to_both_banks(
             group = [addr + 2 * places(bank, a) for a in range(k, min(k + 4, count))]
             target = f"$l{lm}{flat(group + group[-1:] * (4 - len(group)))}{cycle_mask(len(group))}"
             asm.op(f"{LOAD[route.per_address]} $lb{l1 + route.per_address * k} {target}")
+
+
+def add_up(asm: Asm, route: Route, source: tuple[str, int], target: tuple[str, int], prec: str) -> None:
+    """Sum over the L1Bs of a value that is alike in none of them, back into local memory.
+
+    route: of the sum, whose L1Bs are alike.  source, target: (memory letter, word address).  prec: "h" or "f".
+    """
+    for first, count in route.ranges():
+        _pe_to_l1(asm, route, 0, source[0], source[1] + 2 * first, count)
+        _sum_l1(asm, route, 0, count, prec)
+        _l2_to_l1(asm, route, 0, count)
+        _l1_to_pe(asm, route, 0, target[0], target[1] + 2 * first, count)
+
+
+def add_up_to_dram(asm: Asm, route: Route, source: tuple[str, int], dram: int, prec: str, *, levels: str) -> None:
+    """Sum of a value over L2Bs, and over L1Bs where `levels` says so, as the DRAM image of the sum.
+
+    levels: letters of groups, banks, L1Bs, "K" where the parts are added (at least one of the first two is).
+    """
+    form = {"KK": "mvr", "KB": "mvr4", "BK": "mvr2"}["".join("K" if c == "K" else "B" for c in levels[:2])]
+    for k, (first, count) in enumerate(route.ranges()):
+        _pe_to_l1(asm, route, k % 2, source[0], source[1] + 2 * first, count)
+        if levels[2] == "K":
+            _sum_l1(asm, route, k % 2, count, prec)
+        else:
+            _l1_to_l2(asm, route, k % 2, count)
+        for _, place, size in _moves(route, dram, first, count):
+            asm.mv(f"{form}{prec}fadd", size, f"$lc{k % 2 * L2BM_HALF} $d{place}")
+    asm.wait_all()
+
+
+def _sum_l1(asm: Asm, route: Route, half: int, count: int, prec: str) -> None:
+    l2, l1 = half * L2BM_HALF, half * L1BM_HALF
+    for k in range(round_up(count * route.per_address, 64) // 64):
+        asm.op(f"l2bmr{prec}fadd $lb{l1 + 64 * k} $lc{l2 + 64 * k}")

@@ -122,6 +122,10 @@ class Layer(ABC):
         """How the dtype planner may use Half at this node."""
         return HalfUse.EXACT
 
+    def variant(self, node: MNNode) -> Layer:
+        """The record that serves this node, where an operator has several that a planner chooses from."""
+        return self
+
     def delivers_in_dram(self, node: MNNode) -> bool:
         """Whether the output of this node is delivered in DRAM (the class attribute `to_dram` unless it depends)."""
         return self.to_dram

@@ -1,58 +1,117 @@
-"""Gemm (and MatMul by a constant matrix) in half precision; the weight and the bias are streamed from DRAM.
+"""Gemm and MatMul of operands in local memory: every transposition, any sizes, leading axes by the rules of NumPy.
 
-Three ways to spread a product over the L2Bs, chosen by the planner (attribute `banks`):
-
-* not set: rows over all L2Bs and L1Bs, the weight goes to every L2B.
-* "N": rows over the four groups; the two banks of a group hold the same rows and compute different outputs, so each
-  bank needs half of the weight.
-* "K": rows over the groups; the banks hold different parts of K (as a product with "N" leaves them), and their partial
-  sums are added on the way to DRAM.
-
-See `compiler.layers.gemm_layouts` for the layouts and `compiler.emit.gemm` for the code.
+How a product is spread over the chip is chosen from the layouts its operands have (`compiler.layers.product_spread`)
+and kept in the attribute `spread`, where a graph may also ask for one; the code is in `compiler.emit.product`.  A
+product that the planner marked with `banks` streams its weight from DRAM (`compiler.layers.streamed_gemm`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from compiler.emit.asm import Asm
-from compiler.emit.gemm import GemmPlan, emit_gemm
-from compiler.emit.weights import DramSource
+from compiler.emit.elementwise import Stream
+from compiler.emit.product import HALF, NO_ROW, PSEUDO, Kind, Places, ProductJob, emit_product
+from compiler.emit.transfer import Route, add_up, add_up_to_dram
 from compiler.errors import UnsupportedOperator
-from compiler.graph import Location, MNGraph, MNNode
-from compiler.layers import gemm_layouts as gl
-from compiler.layers import halfmath
-from compiler.layers.base import ZERO, Assignment, EmitContext, Layer, PadNeed, Raw
+from compiler.graph import Location, MNGraph, MNNode, MNType
+from compiler.layers import productmath
+from compiler.layers.base import ZERO, Assignment, EmitContext, Layer, PadNeed, Raw, SliceAxis
+from compiler.layers.product_spread import (
+    REUSED,
+    UNITS,
+    Known,
+    Role,
+    Shape,
+    Spread,
+    best,
+    bias_layout,
+    candidates,
+    tensor_layout,
+)
+from compiler.layers.streamed_gemm import STREAMED_GEMM
 from compiler.layout import Layout, Level, PadLayout
-from compiler.layout.l2b import L2bUse, l2b_use
+from compiler.layout.indexmap import axis_positions
+
+Table = NDArray[np.int64]
+
+KINDS = {MNType.HALF: HALF, MNType.FLOAT: PSEUDO}
+#: Bits of a fixed operand that tell the members of a unit apart.
+IDS = {"G": ("$l2bid", 6), "B": ("$l2bid", 1), "L1B": ("$l1bid", 7), "MAB": ("$mabid", 15)}
+#: Operators that move or convert a value as it comes from DRAM.
+THROUGH = frozenset({"Cast", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"})
 
 
-def _trans_b(node: MNNode) -> bool:
-    return bool(node.attrs.get("transB", 0))
+def _transposed(node: MNNode) -> tuple[bool, bool]:
+    return bool(node.attrs.get("transA", 0)), bool(node.attrs.get("transB", 0))
 
 
-def banks(node: MNNode) -> str:
-    """The way the product uses the banks: "", "N" or "K"."""
-    return str(node.attrs.get("banks", ""))
+def _refuse(node: MNNode, why: str) -> UnsupportedOperator:
+    return UnsupportedOperator(f"{node.op_type} {node.outputs[0]!r}: {why}")
 
 
-def sizes(node: MNNode, graph: MNGraph) -> tuple[int, int, int]:
-    """(M, K, N) of the product."""
-    x, w = graph.values[node.inputs[0]], graph.values[node.inputs[1]]
-    n = w.shape[0] if _trans_b(node) else w.shape[1]
-    return int(np.prod(x.shape[:-1])), x.shape[-1], n
+def product_shape(node: MNNode, graph: MNGraph) -> Shape:
+    """The roles of all axes.  Raises UnsupportedOperator for what no product in local memory can be."""
+    a, b = (graph.values[name] for name in node.inputs[:2])
+    if len(b.shape) < 2 or len(a.shape) < 2:
+        raise _refuse(node, f"operands must have at least two axes, got {a.shape} and {b.shape}")
+    if a.dtype is not b.dtype or a.dtype not in KINDS:
+        raise _refuse(node, f"operands must be Half or Float alike, got {a.dtype} and {b.dtype}")
+    trans_a, trans_b = _transposed(node)
+    rows, depth = a.shape[-2:] if not trans_a else a.shape[:-3:-1]
+    other, columns = b.shape[-2:] if not trans_b else b.shape[:-3:-1]
+    if depth != other:
+        raise _refuse(node, f"the contracted axes differ: {depth} of {a.shape} and {other} of {b.shape}")
+    left, right = [Role("M", rows), Role("K", depth)], [Role("K", depth), Role("N", columns)]
+    left, right = left[::-1] if trans_a else left, right[::-1] if trans_b else right
+    result = [Role("M", rows), Role("N", columns)]
+    lead = max(len(a.shape), len(b.shape)) - 2
+    for number in range(lead):
+        mine = a.shape[-3 - number] if len(a.shape) > 2 + number else None
+        theirs = b.shape[-3 - number] if len(b.shape) > 2 + number else None
+        letter = "S" if mine == theirs else "M" if theirs in (1, None) else "R"
+        if letter == "R" and mine not in (1, None):
+            raise _refuse(node, f"the leading axes of {a.shape} and {b.shape} do not match")
+        extent = max(mine or 1, theirs or 1)
+        if mine is not None:
+            left.insert(0, Role("1", 1) if letter == "R" else Role(letter, extent))
+        if theirs is not None:
+            right.insert(0, Role("1", 1) if letter == "M" else Role(letter, extent))
+        result.insert(0, Role(letter, extent))
+    return Shape(tuple(left), tuple(right), tuple(result), KINDS[a.dtype].tile)
+
+
+def _spread(node: MNNode) -> Spread:
+    letters = node.attrs["spread"]
+    return Spread(letters.decode() if isinstance(letters, bytes) else letters)
+
+
+def _asked(node: MNNode, shape: Shape) -> Spread | None:
+    """The spread that the graph asks for.  Raises UnsupportedOperator when it means nothing for the product."""
+    if "spread" not in node.attrs:
+        return None
+    letters = _spread(node).letters
+    if letters not in {spread.letters for spread in candidates(shape, wasteful=True)}:
+        raise _refuse(
+            node,
+            f"spread={letters!r} is none of this product; expected a letter each for G, B, L1B and MAB, of M, N, K, S "
+            "for an axis and - for copies; K for one of G and B asks for an axis for the other",
+        )
+    return Spread(letters)
 
 
 class Gemm(Layer):
-    """y = x . w^T + b."""
+    """y = a . b (+ c), contracted over the last axis of `a` (`transA`: the first) and the first of `b` (`transB`)."""
 
     op_types: ClassVar[tuple[str, ...]] = ("Gemm", "MatMul")
-    streamed: ClassVar[frozenset[int]] = frozenset({1, 2})
     first_in: ClassVar[Location | None] = Location.LM0
+
+    def variant(self, node: MNNode) -> Layer:
+        return STREAMED_GEMM if "banks" in node.attrs else self
 
     def half_values(self, node: MNNode) -> tuple[str, ...]:
         return (node.inputs[0], node.inputs[1], node.outputs[0])
@@ -60,105 +119,232 @@ class Gemm(Layer):
     def single_values(self, node: MNNode) -> tuple[str, ...]:
         return tuple(node.inputs[2:3])
 
-    def _check(self, node: MNNode, graph: MNGraph) -> None:
-        x, w = graph.values[node.inputs[0]], graph.values[node.inputs[1]]
-        if len(x.shape) != 2 or len(w.shape) != 2:
-            raise UnsupportedOperator(
-                f"{node.op_type} {node.outputs[0]!r}: operands must be matrices, got {x.shape} and {w.shape}"
-            )
-        if node.attrs.get("transA", 0):
-            raise UnsupportedOperator(f"Gemm {node.outputs[0]!r}: transA=1 has no emitter; transpose the left operand")
-        for name in ("alpha", "beta"):
-            if float(node.attrs.get(name, 1.0)) != 1.0:
-                raise UnsupportedOperator(f"Gemm {node.outputs[0]!r}: {name} must be 1, got {node.attrs[name]}")
-        if len(node.inputs) > 2 and graph.values[node.inputs[2]].shape != (sizes(node, graph)[2],):
-            raise UnsupportedOperator(
-                f"Gemm {node.outputs[0]!r}: the bias must have shape ({sizes(node, graph)[2]},), got "
-                f"{graph.values[node.inputs[2]].shape}"
-            )
-
     def delivers_in_dram(self, node: MNNode) -> bool:
-        return banks(node) == "K"
+        return "spread" in node.attrs and _spread(node).over_l2b
+
+    def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
+        rank_a, rank_b, rank = (len(graph.values[name].shape) for name in (*node.inputs[:2], node.outputs[0]))
+        trans_a, trans_b = _transposed(node)
+        bias = {2: 0} if len(node.inputs) > 2 else {}
+        rows = SliceAxis({0: rank_a - 1 if trans_a else rank_a - 2}, {0: rank - 2})
+        columns = SliceAxis({1: rank_b - 2 if trans_b else rank_b - 1, **bias}, {0: rank - 1})
+        if bias:
+            return (rows, columns)
+        depth = {0: rank_a - 2 if trans_a else rank_a - 1, 1: rank_b - 1 if trans_b else rank_b - 2}
+        return (rows, columns, SliceAxis(depth, {}, "Add"))
 
     def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
-        self._check(node, graph)
-        rows, depth, _ = sizes(node, graph)
-        return [gl.operand(rows, depth, banks(node))] + [None] * (len(node.inputs) - 1)
+        shape = product_shape(node, graph)
+        operands = [_from_dram(name, graph) for name in node.inputs[:2]]
+        spread = _asked(node, shape) or best(shape, operands, outputs[0])
+        left, right = (tensor_layout(shape, spread, roles).layout for roles in (shape.left, shape.right))
+        return [left, right, *[bias_layout(shape, spread).layout] * (len(node.inputs) - 2)]
 
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
     ) -> Assignment:
-        self._check(node, graph)
-        rows, depth, outputs = sizes(node, graph)
-        x, w = graph.values[node.inputs[0]], graph.values[node.inputs[1]]
-        form = gl.forms(rows, depth, outputs, banks(node), wishes[0])
-        weight = form.weight if _trans_b(node) else form.weight.transpose([1, 0])
-        layouts: list[PadLayout | None] = [PadLayout(x.shape, form.x), PadLayout(w.shape, weight)]
-        if len(node.inputs) > 2:
-            layouts.append(PadLayout((outputs,), form.bias))
-        return Assignment(tuple(layouts), (PadLayout(graph.values[node.outputs[0]].shape, form.y),))
+        shape = product_shape(node, graph)
+        self._check(node, graph, shape)
+        known = [Known(layout, free=layout is None) for layout in inputs[:2]]
+        spread = _asked(node, shape) or best(shape, known, wishes[0])
+        node.attrs["spread"] = spread.letters
+        layouts: list[PadLayout | None] = [tensor_layout(shape, spread, roles) for roles in (shape.left, shape.right)]
+        layouts += [bias_layout(shape, spread)] * (len(node.inputs) - 2)
+        return Assignment(tuple(layouts), (tensor_layout(shape, spread, shape.result),))
+
+    def _check(self, node: MNNode, graph: MNGraph, shape: Shape) -> None:
+        for name in ("alpha", "beta"):
+            if float(node.attrs.get(name, 1.0)) != 1.0:
+                raise _refuse(node, f"{name} must be 1, got {node.attrs[name]}")
+        columns = shape.result[-1].extent
+        if len(node.inputs) > 2 and graph.values[node.inputs[2]].shape != (columns,):
+            raise _refuse(node, f"the bias must have shape ({columns},), got {graph.values[node.inputs[2]].shape}")
 
     def padding(self, node: MNNode, graph: MNGraph) -> dict[int, PadNeed]:
-        needs = {0: PadNeed(ZERO, (1,)), 1: PadNeed(ZERO, (0, 1))}
-        if len(node.inputs) > 2:
-            needs[2] = PadNeed(ZERO, (0,))
-        return needs
-
-    def _plan(self, node: MNNode, graph: MNGraph) -> GemmPlan:
-        """Sizes from the layouts that were settled; places are filled in by `emit`."""
-        x, w, y = (graph.values[name] for name in (*node.inputs[:2], node.outputs[0]))
-        assert x.layout is not None and w.layout is not None and y.layout is not None
-        outputs_axis = 0 if _trans_b(node) else 1
-        weight_axes = w.layout.layout.axes
-        scatter = not y.layout.is_broadcast(Level.MAB)
-        mabs = y.layout.split_extent(Level.MAB)
-        by_banks = l2b_use(w.layout.layout) is L2bUse.BANKS
-        n_tiles = weight_axes[outputs_axis].extent // 16
-        if by_banks and banks(node) == "N":
-            n_tiles //= 2
-        k_digits = [sub for sub in weight_axes[1 - outputs_axis] if sub.level is Level.ADDR]
-        return GemmPlan(
-            rows=gl.rows_in_l1b(x.layout.layout),
-            k_tiles=int(np.prod([sub.extent for sub in k_digits], dtype=int)),
-            n_tiles=n_tiles,
-            x=0,
-            xb=0,
-            y=0,
-            weight=DramSource(0, by_banks),
-            bias=DramSource(0, banks(node) == "N") if len(node.inputs) > 2 else None,
-            scatter=scatter,
-            mabs=mabs if scatter else 16,
-            split_k=banks(node) == "K",
-        )
+        shape = product_shape(node, graph)
+        return {
+            position: PadNeed(ZERO, tuple(number for number, role in enumerate(roles) if role.letter == "K"))
+            for position, roles in enumerate((shape.left, shape.right))
+        }
 
     def scratch(self, node: MNNode, graph: MNGraph) -> dict[str, int]:
-        plan = self._plan(node, graph)
-        x = graph.values[node.inputs[0]]
-        assert x.layout is not None
-        return {"m": plan.scratch_words, "n": 2 * x.layout.num_lw}
+        job, spread = _job(node, graph), _spread(node)
+        left, result = graph.values[node.inputs[0]].layout, graph.values[node.outputs[0]].layout
+        assert left is not None and result is not None
+        words = {"n": job.copy_words if job.left_transposed else 2 * left.num_lw}
+        if spread.over_l1b or spread.over_l2b:
+            words["m"] = 2 * result.num_lw
+        return words
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
-        plan = self._plan(node, ctx.graph)
-        target = ctx.dram(node.outputs[0]) if plan.split_k else ctx.stream(node.outputs[0]).addr
-        bias = replace(plan.bias, addr=ctx.dram(node.inputs[2])) if plan.bias is not None else None
-        plan = replace(
-            plan,
-            x=ctx.stream(node.inputs[0]).addr,
-            xb=ctx.scratch["n"],
-            y=target,
-            weight=replace(plan.weight, addr=ctx.dram(node.inputs[1])),
-            bias=bias,
-            scratch=ctx.scratch.get("m", 0),
-        )
-        emit_gemm(asm, plan)
+        job, spread = _job(node, ctx.graph), _spread(node)
+        layout = ctx.graph.values[node.outputs[0]].layout
+        assert layout is not None
+        left, right = (ctx.stream(name) for name in node.inputs[:2])
+        bias = ctx.stream(node.inputs[2]) if len(node.inputs) > 2 else None
+        partial = spread.over_l1b or spread.over_l2b
+        result = Stream("m", ctx.scratch["m"], layout.num_lw) if partial else ctx.stream(node.outputs[0])
+        emit_product(asm, job, Places(left, ctx.scratch["n"], right, result, bias))
+        route, prec = Route.of(layout), "h" if job.kind is HALF else "f"
+        source = (result.lm, result.addr)
+        if spread.over_l2b:
+            add_up_to_dram(asm, route, source, ctx.dram(node.outputs[0]), prec, levels=spread.letters)
+        elif partial:
+            target = ctx.stream(node.outputs[0])
+            add_up(asm, route, source, (target.lm, target.addr), prec)
 
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
-        weight = inputs[1] if _trans_b(node) else np.ascontiguousarray(inputs[1].T)
+        shape, spread = product_shape(node, graph), _spread(node)
+        trans_a, trans_b = _transposed(node)
+        left = np.swapaxes(inputs[0], -1, -2) if trans_a else inputs[0]
+        right = inputs[1] if trans_b else np.swapaxes(inputs[1], -1, -2)
+        places, local = spread.members("K"), spread.local(shape, "K")
+        kind = "h" if shape.tile == HALF.tile else "g"
         bias = inputs[2].view(np.float32) if len(inputs) > 2 else None
-        if banks(node) == "K":
-            mabs, tiles = gl.split_k_tiles(sizes(node, graph)[1])
-            return [halfmath.gemm_split_k(inputs[0], weight, bias, mabs, tiles)]
-        return [halfmath.gemm(inputs[0], weight, bias)]
+        left, right = (_parts(raw, places, local, shape.tile) for raw in (left, right))
+        accs = [
+            productmath.accumulate(left[p], right[p], None if bias is None else bias * np.float32(p == 0), kind)
+            for p in range(places)
+        ]
+        return [_add_levels(accs, spread, kind)]
+
+
+def _parts(raw: Raw, places: int, local: int, tile: int) -> Raw:
+    """(places, ..., rows, tiles, tile) of an operand whose last axis is contracted."""
+    padded = np.pad(raw, [(0, 0)] * (raw.ndim - 1) + [(0, places * local - raw.shape[-1])])
+    parts = padded.reshape(*raw.shape[:-1], places, local)
+    parts = np.pad(parts, [(0, 0)] * raw.ndim + [(0, -local % tile)])
+    return np.moveaxis(parts.reshape(*raw.shape[:-1], places, -1, tile), -3, 0)
+
+
+def _add_levels(accs: Sequence[NDArray[np.float32]], spread: Spread, kind: str) -> Raw:
+    """Partial sums of all places, in the order of their levels, to the result: over MABs, L1Bs, banks, groups."""
+    parts = np.stack(accs)
+    if "MAB" in spread.of("K"):
+        split = parts.reshape(-1, 16, *parts.shape[1:])
+        raw = np.stack([productmath.add_mabs(part, kind) for part in split])
+    else:
+        raw = productmath.narrow(parts, kind)
+    for unit, members in (("L1B", 8), ("B", 2), ("G", 4)):
+        if unit in spread.of("K"):
+            split = raw.reshape(-1, members, *raw.shape[1:])
+            raw = np.stack([productmath.add_parts(part, kind) for part in split])
+    return raw[0]
+
+
+def _from_dram(name: str, graph: MNGraph) -> Known:
+    """Whether an operand comes from DRAM by nodes that keep its elements, and whether others read it too."""
+    made_by = {output: node for node in graph.nodes for output in node.outputs}
+    chain = [name]
+    while name in made_by and made_by[name].op_type in THROUGH:
+        name = made_by[name].inputs[0]
+        chain.append(name)
+    if name not in (*graph.inputs, *graph.params):
+        return Known()
+    readers = sum(any(read in chain for read in node.used) for node in graph.nodes)
+    return Known(free=True, weight=REUSED if readers > len(chain) else 1.0)
+
+
+def _order(kind: Kind) -> Table:
+    """For each row of a matrix plane the number of its element in a tile laid as `(lanes_W:1, 4_PE:1)`."""
+    return np.array([4 * h + p for p in range(4) for h in range(kind.lanes)], np.int64)
+
+
+def _addresses(layout: PadLayout, roles: Sequence[Role], letters: str, local: dict[str, int]) -> Table:
+    """Address part of every combination of the local indices of the axes with some letters, outermost axis first."""
+    found = np.zeros(1, np.int64)
+    for axis, role in zip(layout.layout.axes, roles, strict=True):
+        if role.letter in letters:
+            positions = axis_positions(axis, Level.ADDR)
+            split = any(sub.level is not Level.ADDR for sub in axis) and role.letter in "MNKS"
+            extent = min(len(positions), local[role.letter]) if split else len(positions)
+            found = np.add.outer(found, positions[:extent]).ravel()
+    return found
+
+
+def _shared(layout: PadLayout, roles: Sequence[Role], result: Sequence[Role], local: dict[str, int]) -> Table:
+    """Address part of every combination of the leading axes S and R of the result, zero along those an operand
+    repeats.
+    """
+    found = np.zeros(1, np.int64)
+    offset = len(result) - len(roles)
+    for number, role in enumerate(result[:-2], start=-offset):
+        if role.letter not in "SR":
+            continue
+        if number >= 0 and roles[number].letter == role.letter:
+            part = PadLayout((role.extent,), Layout((layout.layout.axes[number],)))
+            steps = _addresses(part, roles[number : number + 1], role.letter, local)
+        else:
+            steps = np.zeros(role.extent, np.int64)
+        found = np.add.outer(found, steps).ravel()
+    return found
+
+
+def _job(node: MNNode, graph: MNGraph) -> ProductJob:
+    """The tables of a product whose layouts are settled."""
+    shape, spread = product_shape(node, graph), _spread(node)
+    kind = HALF if shape.tile == HALF.tile else PSEUDO
+    local = {letter: spread.local(shape, letter) for letter in "MNKS"}
+    left, right, result = (graph.values[name].layout for name in (*node.inputs[:2], node.outputs[0]))
+    assert left is not None and right is not None and result is not None
+    order, tile = _order(kind), kind.tile
+    depth = -(-local["K"] // tile)
+    inside = order if local["K"] % tile == 0 else np.arange(tile)
+    numbers = tile * np.arange(depth)[:, None] + inside
+
+    def along(layout: PadLayout, roles: Sequence[Role], letter: str) -> Table:
+        return _addresses(layout, roles, letter, local)
+
+    def rows(addresses: Table) -> Table:
+        found = addresses[np.minimum(numbers, len(addresses) - 1)]
+        return np.where(numbers < local["K"], found, NO_ROW)
+
+    s_left, s_right, s_result = (
+        _shared(layout, roles, shape.result, local)
+        for layout, roles in ((left, shape.left), (right, shape.right), (result, shape.result))
+    )
+    n_numbers = tile * np.arange(local["N"] // tile)
+    m_result = along(result, shape.result, "M")
+    k_left, k_right = along(left, shape.left, "K"), along(right, shape.right, "K")
+    m_left, n_right = along(left, shape.left, "M"), along(right, shape.right, "N")
+    if shape.left_direct:
+        vectors = np.argsort(m_left, kind="stable")
+        left_table = s_left[:, None, None] + m_left[vectors][:, None] + k_left[::tile]
+    else:
+        vectors = (tile * np.arange(len(m_left) // tile)[:, None] + order).ravel()
+        table = rows(k_left)
+        left_table = _with_rows(s_left[:, None, None] + m_left[::tile][:, None], table)
+    if shape.right_direct:
+        tiles = n_right[n_numbers[:, None] + order]
+        right_table = s_right[:, None, None, None] + tiles[:, None, :] + k_right[::tile][:, None]
+    else:
+        right_table = _with_rows(s_right[:, None, None] + n_right[::tile][:, None], rows(k_right))
+    n_result = along(result, shape.result, "N")[n_numbers]
+    bias = None
+    if len(node.inputs) > 2:
+        place = graph.values[node.inputs[2]].layout
+        assert place is not None
+        bias = axis_positions(place.layout.axes[0], Level.ADDR)[n_numbers]
+    ids = {IDS[unit][0]: 0 for unit in UNITS if unit in spread.of("K")}
+    for unit in spread.of("K"):
+        ids[IDS[unit][0]] |= IDS[unit][1]
+    return ProductJob(
+        kind=kind,
+        left=left_table,
+        left_transposed=not shape.left_direct,
+        right=right_table,
+        right_transposed=not shape.right_direct,
+        result=s_result[:, None, None] + m_result[vectors][:, None] + n_result,
+        bias=bias,
+        first_ids=tuple(ids.items()),
+        sum_mabs="MAB" in spread.of("K"),
+    )
+
+
+def _with_rows(base: Table, rows: Table) -> Table:
+    """base (s, t, 1) + rows (k, row) -> (s, t, k, row), keeping NO_ROW."""
+    total = base[..., None] + rows
+    return np.where(rows == NO_ROW, NO_ROW, total)
 
 
 LAYERS: tuple[Layer, ...] = (Gemm(),)

@@ -17,7 +17,7 @@ F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 
 
-def _rne_shift(value: I64, shift: I64) -> I64:
+def rne_shift(value: I64, shift: I64) -> I64:
     """value / 2**shift rounded to nearest even; value >= 0, shift >= 0."""
     shift = np.minimum(shift, 40)
     floor = value >> shift
@@ -39,7 +39,7 @@ def float_to_half(values: F32) -> U16:
     """Value narrowing of numerics.md 8: one RNE, underflow and zero give +0, overflow infinity."""
     bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32).astype(np.int64)
     sign, exponent, mantissa = bits >> 31, (bits >> 23) & 255, bits & 0x7FFFFF
-    rounded = _rne_shift((exponent << 23) | mantissa, np.full_like(bits, 14))
+    rounded = rne_shift((exponent << 23) | mantissa, np.full_like(bits, 14))
     field = (rounded >> 9) - 96
     result = (sign << 15) | (field << 9) | (rounded & 511)
     result = np.where(field >= 63, (sign << 15) | (63 << 9), result)
@@ -57,7 +57,7 @@ def block_float(bits: U16) -> tuple[I64, I64]:
     shared = top + bump
     if (shared >= 63).any():
         raise OverflowError("block exponent reaches infinity")
-    field = _rne_shift(512 + mantissa, shared - exponent + 1)
+    field = rne_shift(512 + mantissa, shared - exponent + 1)
     field = np.where((exponent == 0) | (top == 0), 0, field)
     return np.where(sign == 1, -field, field), np.where(top == 0, 0, shared)[..., 0]
 
@@ -100,7 +100,7 @@ def reduce_single(parts: F32) -> NDArray[np.float64]:
     bits = np.ascontiguousarray(parts, dtype=np.float32).view(np.uint32).astype(np.int64)
     sign, exponent, mantissa = bits >> 31, (bits >> 23) & 255, bits & 0x7FFFFF
     top = exponent.max(axis=0, keepdims=True)
-    shifted = _rne_shift(((1 << 23) + mantissa) << 3, top - exponent)
+    shifted = rne_shift(((1 << 23) + mantissa) << 3, top - exponent)
     signed = np.where(exponent == 0, 0, np.where(sign == 1, -shifted, shifted)).sum(axis=0)
     return signed * np.exp2((top[0] - 127 - 26).astype(np.float64))
 
@@ -184,7 +184,7 @@ def add_halves(parts: U16) -> U16:
     wide = parts.astype(np.int64)
     sign, exponent, mantissa = wide >> 15, (wide >> 9) & 63, wide & 511
     top = exponent.max(axis=0, keepdims=True)
-    shifted = _rne_shift((512 + mantissa) << 3, top - exponent)
+    shifted = rne_shift((512 + mantissa) << 3, top - exponent)
     total = np.where(exponent == 0, 0, np.where(sign == 1, -shifted, shifted)).sum(axis=0)
     return _exact_to_half(total * np.exp2((top[0] - 31 - 12).astype(np.float64)))
 

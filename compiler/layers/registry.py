@@ -27,7 +27,7 @@ def layer_of(node: MNNode) -> Layer:
     """The layer of a node.  Raises UnsupportedOperator."""
     known = layers()
     if node.op_type in known:
-        return known[node.op_type]
+        return known[node.op_type].variant(node)
     near = difflib.get_close_matches(node.op_type, known, n=1)
     hint = f"; nearest known operator: {near[0]}" if near else ""
     raise UnsupportedOperator(

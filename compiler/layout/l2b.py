@@ -62,17 +62,24 @@ def gather_banks(layout: Layout) -> Layout:
     return Layout(tuple(axes), (*layout.broadcast, COPIED_BANKS))
 
 
+def banks_gathered(layout: Layout) -> bool:
+    """Whether `spread_banks` can undo a `gather_banks` here."""
+    return l2b_use(layout) is L2bUse.GROUPS and any(_leads_banks(axis) for axis in layout.axes)
+
+
+def _leads_banks(axis: Axis) -> bool:
+    lead = axis.subaxes[:2]
+    return len(lead) == 2 and lead[0] == SubAxis(4, Level.L2B, 2) and (lead[1].extent, lead[1].level) == (2, Level.ADDR)
+
+
 def spread_banks(layout: Layout) -> Layout:
     """The layout of which `layout` is the `gather_banks`: the bank's address digit becomes part of `8_L2B:1` again.
 
     Raises LayoutError when no axis starts with `4_L2B:2` and an address digit of extent 2.
     """
     for number, axis in enumerate(layout.axes):
-        lead = axis.subaxes[:2]
-        if len(lead) < 2 or lead[0] != SubAxis(4, Level.L2B, 2):
-            continue
-        if (lead[1].extent, lead[1].level) == (2, Level.ADDR):
-            stride = lead[1].stride
+        if _leads_banks(axis):
+            stride = axis.subaxes[1].stride
             axes = [
                 Axis(tuple(_halved(sub, stride) for sub in (other.subaxes[2:] if n == number else other.subaxes)))
                 for n, other in enumerate(layout.axes)

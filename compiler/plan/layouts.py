@@ -12,7 +12,7 @@ from compiler.layers.base import DIRTY, PadNeed
 from compiler.layers.layouts import default_layout
 from compiler.layers.registry import layer_of
 from compiler.layout import Layout, PadLayout
-from compiler.layout.l2b import L2bUse, gather_banks, l2b_use, spread_banks
+from compiler.layout.l2b import L2bUse, banks_gathered, gather_banks, l2b_use, spread_banks
 from compiler.plan.tables import add_table
 from compiler.switch.cells import Move
 from compiler.switch.routes import SELECT, cheapest
@@ -65,7 +65,7 @@ def _settle(graph: MNGraph, node: MNNode, wishes: dict[str, Layout | None]) -> N
             wish = wishes.get(name)
             value.layout = PadLayout(value.shape, wish) if wish is not None else default_layout(value)
             _pad_with_zero(value)
-            if wish is not None and l2b_use(wish) is L2bUse.GROUPS:
+            if wish is not None and banks_gathered(wish):
                 value.layout = PadLayout(value.shape, spread_banks(wish))
                 node.inputs[position] = _both_banks(graph, value)
                 value = graph.values[node.inputs[position]]

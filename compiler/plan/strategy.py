@@ -1,7 +1,12 @@
 """Ways to spread matrix products over the chip, as variants of a graph that the compiler compares by their cycles.
 
-The variant by banks pairs products: the first computes different outputs in the two banks of each group, the second
-takes these as the parts of its K.  Each L2B then needs half of either weight, for one small sum between banks.
+* plain: products by constant matrices stream them from DRAM (attribute `banks`, empty); the form of the published
+  listing.
+* by banks: such products in pairs, where the first computes different outputs in the two banks of each group and the
+  second takes these as the parts of its K.  Each L2B then needs half of either weight, for one small sum between banks.
+* in local memory: all operands are brought there and spread as suits each product.
+
+Products whose right operand is no constant are in local memory in every variant.
 """
 
 from __future__ import annotations
@@ -9,22 +14,48 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 
-from compiler.graph import MNGraph, MNNode
+from compiler.graph import MNGraph, MNNode, MNType
 from compiler.layers.registry import layer_of
 
 PRODUCTS = ("Gemm", "MatMul")
 
 
 def variants(graph: MNGraph) -> list[MNGraph]:
-    """The graph as it is, and the one by banks where it has pairs of products that qualify."""
-    banked = _by_banks(graph)
-    return [graph] if banked is None else [graph, banked]
+    """The variants that differ for this graph, the plain one first."""
+    plain = graph.copy()
+    streamed = [node for node in plain.nodes if node.op_type in PRODUCTS and _can_stream(graph, node)]
+    if not streamed:
+        return [graph]
+    for node in streamed:
+        node.attrs["banks"] = ""
+    banked = _by_banks(plain)
+    return [plain, graph] if banked is None else [plain, banked, graph]
+
+
+def _can_stream(graph: MNGraph, node: MNNode) -> bool:
+    """Whether a product is one of a matrix in half precision by a constant one that nothing else reads."""
+    x, w = (graph.values[name] for name in node.inputs[:2])
+    readers = Counter(name for other in graph.nodes for name in other.used)
+    constant = all(name in graph.params and readers[name] == 1 for name in node.inputs[1:])
+    factors = [float(node.attrs.get(name, 1.0)) for name in ("alpha", "beta")]
+    columns = w.shape[0 if node.attrs.get("transB", 0) else -1]
+    return (
+        constant
+        and len(x.shape) == len(w.shape) == 2
+        and x.dtype is w.dtype is MNType.HALF
+        and not node.attrs.get("transA", 0)
+        and "spread" not in node.attrs
+        and factors == [1.0, 1.0]
+        and all(graph.values[name].shape == (columns,) for name in node.inputs[2:])
+    )
 
 
 def _by_banks(graph: MNGraph) -> MNGraph | None:
     result = graph.copy()
     products = [node for node in result.nodes if node.op_type in PRODUCTS]
-    if not products or len(products) % 2 or not _reads_an_input(result, products[0]):
+    if not products or len(products) % 2 or any("banks" not in node.attrs for node in products):
+        return None
+    if not _reads_an_input(result, products[0]):
         return None
     for first, second in itertools.pairwise(products):
         if not _feeds(result, first, second):

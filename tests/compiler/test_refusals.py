@@ -35,15 +35,9 @@ def test_unknown_operator_names_the_nearest_one() -> None:
         compile_model(_single("Relu6", {"x": ("float", [4])}, ("float", [4])), OPTIONS)
 
 
-@pytest.mark.parametrize("attrs, word", [({"transA": 1}, "transA"), ({"alpha": 2.0}, "alpha"), ({"beta": 0.5}, "beta")])
-def test_forms_of_gemm_without_emitter(attrs: dict[str, Any], word: str) -> None:
-    with pytest.raises(UnsupportedOperator, match=word):
-        compile_model(_gemm(8, 8, 8, **attrs), OPTIONS)
-
-
-def test_batch_that_does_not_fit_the_accumulators() -> None:
-    with pytest.raises(DoesNotFit, match="8192 rows"):
-        compile_model(_gemm(8192, 16, 16), OPTIONS)
+def test_spread_that_a_product_cannot_have() -> None:
+    with pytest.raises(UnsupportedOperator, match=r"spread='KS-N'.*letter each for G, B, L1B and MAB"):
+        compile_model(_gemm(8, 8, 8, spread="KS-N"), OPTIONS)
 
 
 def test_tensor_that_does_not_fit_local_memory() -> None:
