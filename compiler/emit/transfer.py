@@ -217,7 +217,7 @@ def add_up(asm: Asm, route: Route, source: tuple[str, int], target: tuple[str, i
     route: of the sum, whose L1Bs are alike.  source, target: (memory letter, word address).  prec: "h" or "f".
     """
     for first, count in route.ranges():
-        _pe_to_l1(asm, route, 0, source[0], source[1] + 2 * first, count)
+        pe_to_l1(asm, route, 0, source[0], source[1] + 2 * first, count)
         _sum_l1(asm, route, 0, count, prec)
         _l2_to_l1(asm, route, 0, count)
         _l1_to_pe(asm, route, 0, target[0], target[1] + 2 * first, count)
@@ -230,11 +230,11 @@ def add_up_to_dram(asm: Asm, route: Route, source: tuple[str, int], dram: int, p
     """
     form = {"KK": "mvr", "KB": "mvr4", "BK": "mvr2"}["".join("K" if c == "K" else "B" for c in levels[:2])]
     for k, (first, count) in enumerate(route.ranges()):
-        _pe_to_l1(asm, route, k % 2, source[0], source[1] + 2 * first, count)
+        pe_to_l1(asm, route, k % 2, source[0], source[1] + 2 * first, count)
         if levels[2] == "K":
             _sum_l1(asm, route, k % 2, count, prec)
         else:
-            _l1_to_l2(asm, route, k % 2, count)
+            l1_to_l2(asm, route, k % 2, count)
         for _, place, size in _moves(route, dram, first, count):
             asm.mv(f"{form}{prec}fadd", size, f"$lc{k % 2 * L2BM_HALF} $d{place}")
     asm.wait_all()
