@@ -60,7 +60,9 @@ def _settle(graph: MNGraph, node: MNNode, wishes: dict[str, Layout | None]) -> N
     known: list[PadLayout | None] = []
     for position, name in enumerate(list(node.inputs)):
         value = graph.values[name] if name else None
-        pinned = not layer.lays_out_free_inputs and position not in layer.streamed
+        # Inputs of full shape keep the default layout, which is that of the public listing (compiler.md 4).
+        full = name in graph.inputs and graph.values[name].shape == graph.values[node.outputs[0]].shape
+        pinned = (full or not layer.lays_out_free_inputs) and position not in layer.streamed
         if value is not None and value.layout is None and name in free and pinned:
             wish = wishes.get(name)
             value.layout = PadLayout(value.shape, wish) if wish is not None else default_layout(value)
