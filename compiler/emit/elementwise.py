@@ -37,60 +37,30 @@ def emit_copy(asm: Asm, src: Stream, dst: Stream) -> None:
 
 
 def emit_half_to_float(asm: Asm, src: Stream, dst: Stream, *, words_split: bool) -> None:
-    """Widen.  `words_split`: a long word of four halves becomes two of two singles; else one holds one repeated
-    element.
+    """Widen.  `words_split`: a long word of four halves becomes two of two singles; else its two words are alike and
+    one of them is taken.
     """
     if not words_split:
         for lw, mask in dst.groups():
             asm.op(f"hvpassa {src.at(lw)} {dst.at(lw)}{mask}")
         return
-    for lw in range(0, src.num_lw, 4):
-        mask = cycle_mask(src.num_lw - lw, wide=True)
+    pairs = dst.num_lw // 2
+    for lw in range(0, pairs, 4):
+        mask = cycle_mask(pairs - lw, wide=True)
         asm.op(f"hvpassa {src.at(lw)} {dst.at(2 * lw, wide=True)}{mask}")
 
 
 def emit_float_to_half(asm: Asm, src: Stream, dst: Stream, *, words_split: bool) -> None:
     """Narrow with one rounding; the inverse of `emit_half_to_float`."""
     if not words_split:
+        asm.op('imm i"32" $ls0')
         for lw, mask in dst.groups():
             asm.op(f"fvpassar {src.at(lw)} $lr0v")
-            asm.op('imm i"32" $ls0')
             asm.op("ullsr $lr0v $ls0 $nowrite")
             asm.op(f"lor $aluf $lr0v {dst.at(lw)}{mask}")
         return
     asm.op("zero $ls0")
-    for lw, mask in dst.groups():
+    pairs = src.num_lw // 2
+    for lw in range(0, pairs, 4):
+        mask = cycle_mask(pairs - lw)
         asm.op(f"hvaddr $ls0 {src.at(2 * lw, wide=True)} {dst.at(lw)}{mask}")
-
-
-def emit_float_to_int(asm: Asm, src: Stream, dst: Stream) -> None:
-    """Truncate toward zero, clipped to 32 bit."""
-    for lw, mask in dst.groups():
-        asm.op(f"fftoi {src.at(lw)} {dst.at(lw)}{mask}")
-
-
-def emit_int_to_float(asm: Asm, src: Stream, dst: Stream) -> None:
-    """Nearest single of a signed 32-bit integer.
-
-    There is no such instruction: both 16-bit parts enter the mantissa of 2^23 by OR and leave it by a subtraction,
-    which is exact; high * 65536 + low rounds once.  The high part is biased by 2^15 to be unsigned.
-    """
-    asm.op('imm i"0x4B000000" $ls0')
-    asm.op('imm f"-8388608.0" $ls2')
-    asm.op('imm f"-8421376.0" $ls4')
-    asm.op('imm i"0xFFFF" $ls6')
-    asm.op('imm i"16" $ls8')
-    asm.op('imm f"65536.0" $ls10')
-    asm.op('imm i"-0x80000000" $ls12')
-    for lw, mask in dst.groups():
-        asm.op(f"lpassa {src.at(lw)} $lr0v")
-        asm.op("ixor $lr0v $ls12 $nowrite")
-        asm.op("uilsr $aluf $ls8 $nowrite")
-        asm.op("ior $aluf $ls0 $nowrite")
-        asm.op("fvadd $aluf $ls4 $lr8v")
-        asm.op("iand $lr0v $ls6 $nowrite")
-        asm.op("ior $aluf $ls0 $nowrite")
-        asm.op("fvadd $aluf $ls2 $ls16v")
-        asm.op("lpassa $ls10 $lr16v")
-        asm.op("lpassa $lr8v $t")
-        asm.op(f"fvfma $t $lr16v $ls16v {dst.at(lw)}{mask}")

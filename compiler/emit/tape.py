@@ -7,8 +7,11 @@ Values are long words of one element type; flags (one bit per element) are kept 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from compiler.errors import CompilerError
 
 #: Operations of the MAU; all others here are the ALU's.  Float operations stand on a tape without their precision.
 MAU = frozenset({"vmul", "vadd", "vfma", "vpassa"})
@@ -76,6 +79,13 @@ class Tape:
         made = self._value()
         self.constants[made.number] = pattern
         return made
+
+    def number(self, value: float) -> Val:
+        """A constant by its value, which must be a single."""
+        packed = struct.pack("<f", value)
+        if struct.unpack("<f", packed)[0] != value:
+            raise CompilerError(f"the constant {value!r} of a formula is no single-precision number")
+        return self.bits(int.from_bytes(packed, "little"))
 
     def _value(self) -> Val:
         self._values += 1

@@ -1,104 +1,138 @@
-"""Cast between Half, Float and Int; integers and truth values are the same 32-bit integers on the chip."""
+"""Cast between Half, Float, Int and truth values, which are the integers 1 and 0."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
 
-from compiler.emit import elementwise as ew
 from compiler.emit.asm import Asm
+from compiler.emit.elementwise import emit_float_to_half, emit_half_to_float
+from compiler.emit.tape import Formula, Tape
+from compiler.emit.tape_code import Place, emit_tape
 from compiler.errors import UnsupportedOperator
-from compiler.graph import MNGraph, MNNode, MNType, OnnxType
-from compiler.layers import halfmath
-from compiler.layers.base import Assignment, EmitContext, Layer, Raw
+from compiler.graph import MNGraph, MNNode, MNType, MNValue, OnnxType
+from compiler.layers import formulas, halfmath
+from compiler.layers.base import Assignment, EmitContext, HalfUse, Layer, Raw, SliceAxis
 from compiler.layers.layouts import default_layout
-from compiler.layout import Axis, Layout, Level, PadLayout, SubAxis
+from compiler.layers.tape_eval import evaluate
+from compiler.layout import Layout, LayoutError, PadLayout
+from compiler.layout.words import narrow, upper_word_split, widen
 
-PAIRS = {
-    (MNType.HALF, MNType.HALF),
-    (MNType.FLOAT, MNType.FLOAT),
-    (MNType.INT, MNType.INT),
-    (MNType.HALF, MNType.FLOAT),
-    (MNType.FLOAT, MNType.HALF),
-    (MNType.INT, MNType.FLOAT),
-    (MNType.FLOAT, MNType.INT),
+HALF, FLOAT, INT, TRUTH = MNType.HALF, MNType.FLOAT, MNType.INT, OnnxType.BOOL
+Kind = MNType | OnnxType
+
+#: Conversions that keep the layout.
+FORMULAS: Mapping[tuple[Kind, Kind], Formula] = {
+    (INT, FLOAT): formulas.int_to_float,
+    (TRUTH, FLOAT): formulas.truth_to_float,
+    (FLOAT, INT): formulas.float_to_int,
+    (FLOAT, TRUTH): formulas.float_to_truth,
+    (INT, TRUTH): formulas.int_to_truth,
+    (TRUTH, INT): formulas.copy,
+    **{(kind, kind): formulas.copy for kind in (HALF, FLOAT, INT, TRUTH)},
 }
 
 
-def widened(layout: Layout) -> Layout:
-    """Float layout of the same elements as a Half layout: two long words for each, the words of a pair next to
-    each other.
-    """
-    if layout.is_broadcast(Level.W):
-        return layout
-    axes = []
-    for axis in layout.axes:
-        subs: list[SubAxis] = []
-        for sub in axis:
-            if sub.level is Level.ADDR:
-                subs.append(SubAxis(sub.extent, Level.ADDR, 2 * sub.stride))
-            elif sub.level is Level.W and sub.extent == 4:
-                subs += [SubAxis(2, Level.ADDR, 1), SubAxis(2, Level.W, 1)]
-            else:
-                subs.append(sub)
-        axes.append(Axis(tuple(subs)))
-    return Layout(tuple(axes), layout.broadcast)
+def _kind(value: MNValue) -> Kind:
+    return TRUTH if value.onnx_dtype is TRUTH else value.dtype
+
+
+@cache
+def _tape(kinds: tuple[Kind, Kind]) -> Tape:
+    tape = Tape("h" if HALF in kinds else "f")
+    tape.finish(FORMULAS[kinds](tape, tape.input()))
+    return tape
 
 
 class Cast(Layer):
-    """Element type conversion."""
+    """Element type conversion; Half and Float take layouts that `compiler.layout.words` turns into each other."""
 
     op_types: ClassVar[tuple[str, ...]] = ("Cast",)
+    lays_out_free_inputs: ClassVar[bool] = True
+
+    def half_use(self, node: MNNode) -> HalfUse:
+        return HalfUse.NONE
+
+    def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
+        shape = graph.values[node.outputs[0]].shape
+        axes = sorted((n for n, extent in enumerate(shape) if extent > 1), key=lambda n: -shape[n])
+        return [SliceAxis({0: axis}, {0: axis}) for axis in axes]
+
+    @staticmethod
+    def _kinds(node: MNNode, graph: MNGraph) -> tuple[Kind, Kind]:
+        return _kind(graph.values[node.inputs[0]]), _kind(graph.values[node.outputs[0]])
+
+    def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
+        wanted, kinds = outputs[0], self._kinds(node, graph)
+        try:
+            if wanted is not None and kinds == (FLOAT, HALF):
+                wanted = widen(wanted)
+            elif wanted is not None and kinds == (HALF, FLOAT):
+                wanted = narrow(wanted)
+        except LayoutError:
+            wanted = None
+        return [wanted]
 
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
     ) -> Assignment:
         value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
-        kinds = (value.dtype, out.dtype)
-        if kinds not in PAIRS or (out.onnx_dtype is OnnxType.BOOL and value.onnx_dtype is not OnnxType.BOOL):
+        kinds, given = self._kinds(node, graph), inputs[0]
+        if kinds == (FLOAT, HALF):
+            half = self._halves(out, given, wishes[0])
+            return Assignment((PadLayout(value.shape, widen(half.layout)),), (half,))
+        if kinds == (HALF, FLOAT):
+            half = self._halves(value, None, given.layout if given else wishes[0] and narrow(wishes[0]))
+            return Assignment((half,), (PadLayout(out.shape, widen(half.layout)),))
+        if kinds not in FORMULAS:
             raise UnsupportedOperator(
                 f"Cast {node.outputs[0]!r}: {value.onnx_dtype} ({value.dtype}) to {out.onnx_dtype} "
                 f"({out.dtype}) has no emitter"
             )
-        if kinds == (MNType.FLOAT, MNType.HALF):
-            half = PadLayout(out.shape, wishes[0]) if wishes[0] is not None else default_layout(out)
-            return Assignment((PadLayout(value.shape, widened(half.layout)),), (half,))
-        layout = inputs[0] or default_layout(value)
-        result = PadLayout(out.shape, widened(layout.layout)) if kinds == (MNType.HALF, MNType.FLOAT) else layout
-        return Assignment((layout,), (result,))
+        layout = given or (PadLayout(value.shape, wishes[0]) if wishes[0] is not None else default_layout(value))
+        return Assignment((layout,), (layout,))
+
+    @staticmethod
+    def _halves(value: MNValue, singles: PadLayout | None, wish: Layout | None) -> PadLayout:
+        """The layout of the halves: that of packed singles, else the wish where it can be widened, else the default."""
+        packed = narrow(singles.layout) if singles is not None else None
+        if packed is not None and (upper_word_split(packed) or wish is None):
+            return PadLayout(value.shape, packed)
+        try:
+            if wish is not None and widen(wish):
+                return PadLayout(value.shape, wish)
+        except LayoutError:
+            pass
+        return default_layout(value)
+
+    def result_padding(self, node: MNNode, graph: MNGraph) -> str:
+        """Zeros and infinities are the same numbers in every type; integers have no infinity."""
+        pad = graph.values[node.inputs[0]].pad_type or "Dirty"
+        return pad if pad == "Zero" or self._kinds(node, graph) in ((HALF, FLOAT), (FLOAT, HALF)) else "Dirty"
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
         value, out = ctx.graph.values[node.inputs[0]], ctx.graph.values[node.outputs[0]]
-        assert value.layout is not None
+        assert value.layout is not None and out.layout is not None
         source, target = ctx.stream(node.inputs[0]), ctx.stream(node.outputs[0])
-        match (value.dtype, out.dtype):
-            case (MNType.HALF, MNType.FLOAT):
-                ew.emit_half_to_float(asm, source, target, words_split=not value.layout.is_broadcast(Level.W))
-            case (MNType.FLOAT, MNType.HALF):
-                ew.emit_float_to_half(asm, source, target, words_split=not value.layout.is_broadcast(Level.W))
-            case (MNType.INT, MNType.FLOAT):
-                ew.emit_int_to_float(asm, source, target)
-            case (MNType.FLOAT, MNType.INT):
-                ew.emit_float_to_int(asm, source, target)
-            case _:
-                ew.emit_copy(asm, source, target)
+        kinds = self._kinds(node, ctx.graph)
+        if kinds == (HALF, FLOAT):
+            emit_half_to_float(asm, source, target, words_split=upper_word_split(value.layout.layout))
+        elif kinds == (FLOAT, HALF):
+            emit_float_to_half(asm, source, target, words_split=upper_word_split(out.layout.layout))
+        else:
+            lws = tuple(range(target.num_lw))
+            emit_tape(asm, _tape(kinds), [Place(source.lm, source.addr, lws)], Place(target.lm, target.addr, lws))
 
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
-        value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
-        match (value.dtype, out.dtype):
-            case (MNType.HALF, MNType.FLOAT):
-                return [halfmath.half_to_float(inputs[0]).view(np.uint32)]
-            case (MNType.FLOAT, MNType.HALF):
-                return [halfmath.float_to_half(inputs[0].view(np.float32))]
-            case (MNType.INT, MNType.FLOAT):
-                return [inputs[0].view(np.int32).astype(np.float32).view(np.uint32)]
-            case (MNType.FLOAT, MNType.INT):
-                wide = np.trunc(inputs[0].view(np.float32).astype(np.float64))
-                return [np.clip(wide, -(2.0**31), 2.0**31 - 1).astype(np.int64).astype(np.uint32)]
-            case _:
-                return [inputs[0]]
+        kinds = self._kinds(node, graph)
+        if kinds == (HALF, FLOAT):
+            return [halfmath.half_to_float(inputs[0]).view(np.uint32)]
+        if kinds == (FLOAT, HALF):
+            return [halfmath.float_to_half(inputs[0].view(np.float32))]
+        return [evaluate(_tape(kinds), [inputs[0]])]
 
 
 LAYERS: tuple[Layer, ...] = (Cast(),)

@@ -126,10 +126,17 @@ class Elementwise(Layer):
                 )
 
     def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
-        if outputs[0] is None or RECORDS[node.op_type].boolean:
-            return [None] * len(node.inputs)
-        result = PadLayout(graph.values[node.outputs[0]].shape, outputs[0])
-        return [project(result, graph.values[name].shape).layout if name else None for name in node.inputs]
+        """What the result is wished to be; without a wish only operands that are broadcast get one, since a full one
+        brings its layout along.
+        """
+        out = graph.values[node.outputs[0]]
+        wish = None if RECORDS[node.op_type].boolean else outputs[0]
+        result = default_layout(out) if wish is None else PadLayout(out.shape, wish)
+        asked: list[Layout | None] = []
+        for name in node.inputs:
+            shape = graph.values[name].shape if name else out.shape
+            asked.append(project(result, shape).layout if name and (wish or shape != out.shape) else None)
+        return asked
 
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from compiler.emit.tape import Flag, Tape, Val
 
-ONE = 0x3F800000
-
 
 def add(t: Tape, x: Val, y: Val) -> Val:
     """x + y."""
@@ -183,3 +181,44 @@ def where(t: Tape, condition: Val, x: Val, y: Val) -> Val:
     """x where the condition is not 0, else y."""
     otherwise = t.op("lpassa", x)
     return t.where(t.flag("ipassa", condition), y, otherwise)
+
+
+# -- conversions ------------------------------------------------------------------------------------------------------
+
+
+def copy(t: Tape, x: Val) -> Val:
+    """x."""
+    return t.op("lpassa", x)
+
+
+def float_to_int(t: Tape, x: Val) -> Val:
+    """Toward zero, clipped to 32 bit."""
+    return t.op("ftoi", x)
+
+
+def int_to_float(t: Tape, x: Val) -> Val:
+    """The nearest single of a signed integer.
+
+    There is no such instruction: both 16-bit parts enter the mantissa of 2**23 by OR and leave it by a subtraction,
+    which is exact; high * 65536 + low rounds once.  The high part is biased by 2**15 to be unsigned.
+    """
+    carrier = t.bits(0x4B000000)
+    biased = t.op("uilsr", t.op("ixor", t.bits(0x80000000), x), t.bits(16))
+    high = t.add(t.op("ior", biased, carrier), -t.number(8388608.0 + 32768.0))
+    low = t.add(t.op("ior", t.op("iand", x, t.bits(0xFFFF)), carrier), -t.number(8388608.0))
+    return t.fma(high, t.number(65536.0), low)
+
+
+def truth_to_float(t: Tape, x: Val) -> Val:
+    """1.0 for 1, 0.0 for 0."""
+    return t.op("iand", t.op("isub", t.bits(0), x), t.number(1.0))
+
+
+def float_to_truth(t: Tape, x: Val) -> Val:
+    """1 where the exponent field is not 0, that is for every number but zero."""
+    return _not(t, t.flag("iand", x, t.bits(0x7F800000)))
+
+
+def int_to_truth(t: Tape, x: Val) -> Val:
+    """1 for every integer but 0."""
+    return _not(t, t.flag("ipassa", x))

@@ -28,10 +28,11 @@ def rne_shift(value: I64, shift: I64) -> I64:
 
 
 def half_to_float(bits: U16) -> F32:
-    """Value of half patterns (exponent field 0 = zero); float32, same shape."""
+    """Value of half patterns (exponent field 0 = zero, 63 = infinity); float32, same shape."""
     wide = bits.astype(np.uint32)
     sign, exponent, mantissa = wide >> 15, (wide >> 9) & 63, wide & 511
-    single = np.where(exponent == 0, sign << 31, (sign << 31) | ((exponent + 96) << 23) | (mantissa << 14))
+    magnitude = np.where(exponent == 63, 255 << 23, ((exponent + 96) << 23) | (mantissa << 14))
+    single = (sign << 31) | np.where(exponent == 0, 0, magnitude)
     return single.astype(np.uint32).view(np.float32)
 
 

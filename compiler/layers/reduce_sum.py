@@ -13,7 +13,7 @@ from compiler.emit.transfer import Route
 from compiler.errors import UnsupportedOperator
 from compiler.graph import MNGraph, MNNode, MNType
 from compiler.layers import halfmath
-from compiler.layers.base import ZERO, Assignment, EmitContext, Layer, PadNeed, Raw
+from compiler.layers.base import ZERO, Assignment, EmitContext, HalfUse, Layer, PadNeed, Raw
 from compiler.layers.layouts import default_layout
 from compiler.layout import Layout, Level, PadLayout
 
@@ -23,6 +23,9 @@ class FullSum(Layer):
 
     op_types: ClassVar[tuple[str, ...]] = ("ReduceSum", "ChainerCastReduceSum")
     to_dram: ClassVar[bool] = True
+
+    def half_use(self, node: MNNode) -> HalfUse:
+        return HalfUse.NONE
 
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]

@@ -11,7 +11,7 @@ from compiler.graph import MNGraph, MNNode, MNValue, PadType
 from compiler.layers.base import DIRTY, PadNeed
 from compiler.layers.layouts import default_layout
 from compiler.layers.registry import layer_of
-from compiler.layout import Layout, PadLayout
+from compiler.layout import Layout, Level, PadLayout
 from compiler.layout.l2b import L2bUse, banks_gathered, gather_banks, l2b_use, spread_banks
 from compiler.plan.tables import add_table
 from compiler.switch.cells import Move
@@ -92,7 +92,7 @@ def _with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool
     """The name of a value that is `name` in layout `needed`, switching when it lies differently."""
     value = graph.values[name]
     if value.layout is None:
-        value.layout = needed
+        value.layout = _stored(graph, value, needed)
         _pad_with_zero(value)
     if value.layout.equivalent(needed):
         return name
@@ -107,6 +107,19 @@ def _with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool
     table = add_table(graph, switched.name, Move((value.layout,), needed, value.dtype)) if by_table else []
     graph.nodes.append(MNNode("MNCoreLayoutSwitch", switched.name, [name, *table], [switched.name]))
     return switched.name
+
+
+def _stored(graph: MNGraph, value: MNValue, needed: PadLayout) -> PadLayout:
+    """The layout in which an input or parameter without one is stored: that of its first reader.
+
+    An input vector that would be copied over the words of a long word (labels that meet a row reduction) is stored
+    without these copies: spreading them inside the PE costs less than to transfer them.
+    """
+    if value.name in graph.inputs and len(value.shape) == 1 and needed.is_broadcast(Level.W):
+        dense = default_layout(value)
+        if not dense.is_broadcast(Level.W):
+            return dense
+    return needed
 
 
 def _both_banks(graph: MNGraph, value: MNValue) -> str:
