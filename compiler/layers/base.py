@@ -70,6 +70,24 @@ class HalfUse(Enum):
     NONE = "none"
 
 
+@dataclass(frozen=True)
+class Table:
+    """Compile-time data that a node reads as a parameter of its own: a 32-bit integer array and its layout."""
+
+    data: NDArray[np.int32]
+    layout: PadLayout
+
+
+def table_inputs(node: MNNode) -> list[str]:
+    """Names of the tables of a planned node, which follow its own inputs (attribute `tables`: how many)."""
+    return node.inputs[len(own_inputs(node)) :]
+
+
+def own_inputs(node: MNNode) -> list[str]:
+    """The inputs of a node without its tables."""
+    return node.inputs[: len(node.inputs) - int(node.attrs.get("tables", 0))]
+
+
 @dataclass
 class EmitContext:
     """Where the values of a node are while it is emitted.  Scratch addresses are words, keyed by memory letter."""
@@ -149,6 +167,14 @@ class Layer(ABC):
         """Settle the layouts, given those the inputs have now (None: free) and the consumers' wishes for the
         outputs.
         """
+
+    def instead(self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None]) -> MNNode | None:
+        """A node that must take the place of this one, given the layouts the inputs have; None: this one will do."""
+        return None
+
+    def tables(self, node: MNNode, graph: MNGraph) -> list[Table]:
+        """Tables the node needs, once its layouts are settled; the planner makes them its last inputs."""
+        return []
 
     def padding(self, node: MNNode, graph: MNGraph) -> dict[int, PadNeed]:
         """Padding needed, per input index."""

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import difflib
 from functools import cache
+from importlib import import_module
 
 from compiler.errors import UnsupportedOperator
 from compiler.graph import MNNode
 from compiler.layers.base import Layer
 
+MODULES = (
+    "argmax",
+    "cast",
+    "elementwise",
+    "gemm",
+    "index_move",
+    "moves",
+    "padding",
+    "reduce_sum",
+    "shape",
+    "switch",
+)
+
 
 @cache
 def layers() -> dict[str, Layer]:
     """Operator type -> layer."""
-    from compiler.layers import argmax, cast, elementwise, gemm, moves, padding, reduce_sum, shape, switch
-
     found: dict[str, Layer] = {}
-    for module in (argmax, cast, elementwise, gemm, moves, padding, reduce_sum, shape, switch):
+    for name in MODULES:
+        module = import_module(f"compiler.layers.{name}")
         for layer in module.LAYERS:
             for op_type in layer.op_types:
                 found[op_type] = layer

@@ -29,7 +29,7 @@ class _Alias(Layer):
 
 
 class Reshape(_Alias):
-    """A reshape whose digits chain up to the new axes (compiler.md R9)."""
+    """A reshape whose digits chain up to the new axes (compiler.md R9); others become MNCoreReshape and move."""
 
     op_types: ClassVar[tuple[str, ...]] = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")
 
@@ -39,7 +39,16 @@ class Reshape(_Alias):
         if outputs[0] is not None:
             back = merge_reshape(PadLayout(out.shape, outputs[0]), value.shape)
             wanted = back.layout if back is not None else None
+        elif merge_reshape(default_layout(value), out.shape) is None:
+            back = merge_reshape(default_layout(out), value.shape)
+            wanted = back.layout if back is not None else None
         return [wanted] + [None] * (len(node.inputs) - 1)
+
+    def instead(self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None]) -> MNNode | None:
+        layout = inputs[0] or default_layout(graph.values[node.inputs[0]])
+        if merge_reshape(layout, graph.values[node.outputs[0]].shape) is not None:
+            return None
+        return MNNode("MNCoreReshape", node.name, node.inputs[:1], node.outputs)
 
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
@@ -47,11 +56,7 @@ class Reshape(_Alias):
         value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
         layout = inputs[0] or default_layout(value)
         result = merge_reshape(layout, out.shape)
-        if result is None:
-            raise LayoutConflict(
-                f"{node.op_type} {node.outputs[0]!r}: {value.shape} -> {out.shape} would move elements in "
-                f"layout {layout}"
-            )
+        assert result is not None  # `instead` keeps the others away
         return Assignment((layout, *([None] * (len(node.inputs) - 1))), (result,))
 
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:

@@ -11,12 +11,12 @@ from typing import ClassVar
 
 from compiler.emit.asm import Asm
 from compiler.graph import MNGraph, MNNode
-from compiler.layers.base import Assignment, EmitContext, Layer, Raw
+from compiler.layers.base import Assignment, EmitContext, Layer, Raw, Table
 from compiler.layout import Layout, PadLayout
 from compiler.switch.cells import Move
 from compiler.switch.placing import scratch_words
 from compiler.switch.routes import SELECT, cheapest, chunk_for, emit_route
-from compiler.switch.selection import select
+from compiler.switch.selection import select, table_data, table_layout
 
 
 def move_of(node: MNNode, graph: MNGraph) -> Move:
@@ -43,6 +43,11 @@ class LayoutSwitch(Layer):
     ) -> Assignment:
         layouts = [graph.values[name].layout for name in (*node.inputs, *node.outputs)]
         return Assignment(tuple(layouts[:-1]), tuple(layout for layout in layouts[-1:] if layout is not None))
+
+    def tables(self, node: MNNode, graph: MNGraph) -> list[Table]:
+        move = move_of(node, graph)
+        data = table_data(select(move)) if _route(move) == SELECT else None
+        return [] if data is None else [Table(data, table_layout(data.shape))]
 
     def scratch(self, node: MNNode, graph: MNGraph) -> dict[str, int]:
         move = move_of(node, graph)

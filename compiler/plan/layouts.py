@@ -13,9 +13,7 @@ from compiler.layers.layouts import default_layout
 from compiler.layers.registry import layer_of
 from compiler.layout import Layout, Level, PadLayout
 from compiler.layout.l2b import L2bUse, banks_gathered, gather_banks, l2b_use, spread_banks
-from compiler.plan.tables import add_table
-from compiler.switch.cells import Move
-from compiler.switch.routes import SELECT, cheapest
+from compiler.plan.tables import add_tables
 
 
 def plan_layouts(graph: MNGraph) -> MNGraph:
@@ -72,6 +70,9 @@ def _settle(graph: MNGraph, node: MNNode, wishes: dict[str, Layout | None]) -> N
                 node.inputs[position] = _both_banks(graph, value)
                 value = graph.values[node.inputs[position]]
         known.append(value.layout if value is not None and value.loc is None else None)
+    other = layer.instead(node, graph, known)
+    if other is not None:
+        node, layer, known = other, layer_of(other), known[: len(other.inputs)]
     assignment = layer.assign(node, graph, known, [wishes.get(name) for name in node.outputs])
     for position, (name, needed) in enumerate(zip(list(node.inputs), assignment.inputs, strict=True)):
         if needed is not None:
@@ -86,6 +87,7 @@ def _settle(graph: MNGraph, node: MNNode, wishes: dict[str, Layout | None]) -> N
         value.layout = layout
         if layout.is_padded:
             value.pad_type = PadType(layer.result_padding(node, graph))
+    add_tables(graph, node)
 
 
 def _with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool) -> str:
@@ -103,9 +105,9 @@ def _with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool
         return _with_layout(graph, _both_banks(graph, value), needed, streamed=False)
     switched = _derived(graph, value, "LayoutSwitch", needed)
     switched.pad_type = PadType(DIRTY) if needed.is_padded else None
-    by_table = cheapest(value.layout, needed, value.dtype) == SELECT
-    table = add_table(graph, switched.name, Move((value.layout,), needed, value.dtype)) if by_table else []
-    graph.nodes.append(MNNode("MNCoreLayoutSwitch", switched.name, [name, *table], [switched.name]))
+    node = MNNode("MNCoreLayoutSwitch", switched.name, [name], [switched.name])
+    add_tables(graph, node)
+    graph.nodes.append(node)
     return switched.name
 
 

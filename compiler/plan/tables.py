@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from compiler.graph import MNGraph, MNType, MNValue, OnnxType
-from compiler.switch.cells import Move
-from compiler.switch.selection import select, table_data, table_layout
+from compiler.graph import MNGraph, MNNode, MNType, MNValue, OnnxType
+from compiler.layers.registry import layer_of
 
 
-def add_table(graph: MNGraph, base: str, move: Move) -> list[str]:
-    """Name of a new parameter with the table of a move; empty when all PEs do the same."""
-    data = table_data(select(move))
-    if data is None:
-        return []
-    name = graph.fresh_name(base, "Table")
-    value = MNValue(name, OnnxType.INT32, data.shape, MNType.INT, table_layout(data.shape), constant=data)
-    graph.add_value(value)
-    graph.params.append(name)
-    return [name]
+def add_tables(graph: MNGraph, node: MNNode) -> None:
+    """Make the tables of a node whose layouts are settled parameters and its last inputs."""
+    tables = layer_of(node).tables(node, graph)
+    for table in tables:
+        name = graph.fresh_name(node.outputs[0], "Table")
+        value = MNValue(name, OnnxType.INT32, table.data.shape, MNType.INT, table.layout, constant=table.data)
+        graph.add_value(value)
+        graph.params.append(name)
+        node.inputs.append(name)
+    if tables:
+        node.attrs["tables"] = len(tables)

@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 from compiler.codegen import compile_model
-from compiler.errors import CompilerError, DoesNotFit, LayoutConflict, UnsupportedOperator
+from compiler.errors import CompilerError, DoesNotFit, UnsupportedOperator
 from compiler.options import Options
 from tests.compiler import models
 
@@ -50,16 +50,6 @@ def test_share_of_local_memory_is_honoured() -> None:
     compile_model(model, OPTIONS)
     with pytest.raises(DoesNotFit, match="budget"):
         compile_model(model, Options.resolve({"sram_budget": 0.01}, {}))
-
-
-def test_reshape_that_would_move_elements() -> None:
-    shape = np.array([6, 50], np.int64)
-    nodes = [helper.make_node("Reshape", ["x", "s"], ["v"]), helper.make_node("Relu", ["v"], ["y"])]
-    model = models.build(
-        nodes, {"x": ("float", [100, 3])}, {"y": ("float", [6, 50])}, {"v": ("float", [6, 50])}, {"s": shape}
-    )
-    with pytest.raises(LayoutConflict, match="would move elements"):
-        compile_model(model, OPTIONS)
 
 
 @pytest.mark.parametrize("option, value", [("scheduler", "auto_recompute_sa"), ("float_dtype", "double")])

@@ -1,0 +1,162 @@
+"""Data-movement operators, compiled and run on the simulated chip, bit for bit against NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from onnx import helper
+
+from compiler.codegen import compile_model
+from compiler.layers.reference import run_reference
+from compiler.options import Options
+from tests.compiler import machine, models
+
+OPTIONS = Options.resolve({}, {})
+Array = NDArray[Any]
+
+
+def ints(*values: int) -> NDArray[np.int64]:
+    return np.array(values, np.int64)
+
+
+def check(
+    op_type: str,
+    feeds: Mapping[str, Array],
+    constants: Mapping[str, Array],
+    expected: Mapping[str, Array],
+    **attrs: Any,
+) -> None:
+    """Run one operator with inputs `feeds`, then `constants`, and compare all outputs."""
+    kinds = {"i": "int", "f": "float"}
+    names = [*feeds, *constants]
+    model = models.build(
+        [helper.make_node(op_type, names, list(expected), **attrs)],
+        {name: (kinds[value.dtype.kind], value.shape) for name, value in feeds.items()},
+        {name: (kinds[value.dtype.kind], value.shape) for name, value in expected.items()},
+        constants=constants,
+    )
+    compiled = compile_model(model, OPTIONS)
+    got = machine.run(compiled, feeds)
+    raw = run_reference(compiled.graph, feeds)
+    for name, value in expected.items():
+        bits = value.astype(np.int32 if value.dtype.kind == "i" else np.float32).view(np.uint32)
+        np.testing.assert_array_equal(got[name], bits, err_msg=name)
+        np.testing.assert_array_equal(raw[name], bits, err_msg=f"reference of {name}")
+
+
+def data(shape: tuple[int, ...], kind: str = "f") -> Array:
+    rng = np.random.default_rng(len(shape) + sum(shape))
+    if kind == "i":
+        return rng.integers(-(2**31), 2**31, shape)
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+SLICES: list[tuple[tuple[int, ...], tuple[slice, ...]]] = [
+    ((125, 7), (slice(3, 70), slice(None))),
+    ((13, 29), (slice(None), slice(28, 2, -3))),
+    ((61,), (slice(60, None, -1),)),
+    ((5, 6, 7), (slice(1, 4), slice(None, None, 2), slice(-3, None))),
+    ((200, 12), (slice(None, None, 5), slice(11, None, -1))),
+]
+
+
+@pytest.mark.parametrize("shape, cut", SLICES)
+@pytest.mark.parametrize("kind", ["f", "i"])
+def test_slice(shape: tuple[int, ...], cut: tuple[slice, ...], kind: str) -> None:
+    x = data(shape, kind)
+    axes = range(len(cut))
+    bounds = [part.indices(shape[axis]) for axis, part in enumerate(cut)]
+    ends = [end if step > 0 or end >= 0 else -(2**31) for _, end, step in bounds]
+    constants = {
+        "starts": ints(*(start for start, _, _ in bounds)),
+        "ends": ints(*ends),
+        "axes": ints(*axes),
+        "steps": ints(*(step for _, _, step in bounds)),
+    }
+    check("Slice", {"x": x}, constants, {"y": x[cut]})
+
+
+@pytest.mark.parametrize("axis, shapes", [(0, [(5, 7), (13, 7)]), (1, [(61, 3), (61, 8), (61, 1)]), (-1, [(4,), (9,)])])
+def test_concat(axis: int, shapes: list[tuple[int, ...]]) -> None:
+    feeds = {f"x{k}": data(shape, "i") for k, shape in enumerate(shapes)}
+    check("Concat", feeds, {}, {"y": np.concatenate(list(feeds.values()), axis)}, axis=axis)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])
+def test_pad(mode: str) -> None:
+    x = data((7, 11))
+    numpy_mode: Any = mode
+    padded = np.pad(x, [(2, 1), (0, 3)], numpy_mode)
+    check("Pad", {"x": x}, {"pads": ints(2, 0, 1, 3)}, {"y": padded}, mode=mode)
+
+
+def test_pad_with_a_value_on_some_axes() -> None:
+    x = data((70, 5))
+    constants = {"pads": ints(3, 4), "value": np.array(-1.5, np.float32), "axes": ints(0)}
+    check("Pad", {"x": x}, constants, {"y": np.pad(x, [(3, 4), (0, 0)], constant_values=-1.5)})
+
+
+@pytest.mark.parametrize("shape, target", [((7, 1), (7, 5)), ((3,), (61, 3)), ((1, 13, 1), (4, 13, 3)), ((1,), (125,))])
+def test_expand(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+    x = data(shape)
+    check("Expand", {"x": x}, {"shape": ints(*target)}, {"y": np.broadcast_to(x, target)})
+
+
+def test_tile() -> None:
+    x = data((5, 7), "i")
+    check("Tile", {"x": x}, {"repeats": ints(3, 2)}, {"y": np.tile(x, (3, 2))})
+
+
+def test_split_in_uneven_parts() -> None:
+    x = data((13, 17), "i")
+    parts = np.split(x, [3, 8], axis=1)
+    check("Split", {"x": x}, {"split": ints(3, 5, 9)}, {f"y{k}": part for k, part in enumerate(parts)}, axis=1)
+
+
+RESHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((100, 3), (6, 50)),
+    ((7, 13), (91,)),
+    ((125, 2, 3), (25, 30)),
+    ((5,), (5, 1)),
+]
+
+
+@pytest.mark.parametrize("shape, target", RESHAPES)
+def test_reshape(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+    x = data(shape)
+    check("Reshape", {"x": x}, {"shape": ints(*target)}, {"y": x.reshape(target)})
+
+
+@pytest.mark.parametrize("perm", [(1, 0, 2), (2, 1, 0), (1, 2, 0)])
+def test_transpose(perm: tuple[int, ...]) -> None:
+    x = data((13, 5, 9), "i")
+    check("Transpose", {"x": x}, {}, {"y": x.transpose(perm)}, perm=perm)
+
+
+def _then_gemm(op: Callable[[Array], Array], x: Array, node: Any, constants: dict[str, Array]) -> None:
+    """The result of a move as the operand of a matrix product: Half, padded, in the layout that the product wants."""
+    moved = op(x)
+    weight = np.random.default_rng(5).standard_normal((moved.shape[1], 16)).astype(np.float32)
+    nodes = [node, helper.make_node("Gemm", ["m", "w"], ["y"])]
+    model = models.build(
+        nodes,
+        {"x": ("float", x.shape)},
+        {"y": ("float", [moved.shape[0], 16])},
+        {"m": ("float", moved.shape)},
+        {"w": weight, **constants},
+    )
+    compiled = compile_model(model, OPTIONS)
+    raw = run_reference(compiled.graph, {"x": x})
+    np.testing.assert_array_equal(machine.run(compiled, {"x": x})["y"], raw["y"])
+
+
+def test_moves_in_front_of_a_matrix_product() -> None:
+    x = data((70, 45))
+    node = helper.make_node("Slice", ["x", "starts", "ends", "axes"], ["m"])
+    constants = {"starts": ints(5, 3), "ends": ints(66, 40), "axes": ints(0, 1)}
+    _then_gemm(lambda a: a[5:66, 3:40], x, node, constants)
+    _then_gemm(lambda a: np.tile(a, (1, 2)), x, helper.make_node("Tile", ["x", "r"], ["m"]), {"r": ints(1, 2)})
