@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
 from hw.engine.layout import L1BM, L2BM, PARAMETERS, REDUCE_IN, REDUCE_MID, REDUCE_OUT, STAGE
 from hw.engine.native import call_kernel, copy_bytes, i64_at, u64_at, zero_bytes
@@ -17,7 +16,6 @@ from hw.engine.native import call_kernel, copy_bytes, i64_at, u64_at, zero_bytes
 _INDEX = 8  # bytes of a table entry
 
 
-@register_jitable
 def load(o: Any, memory: Any, tables: Any, out: Any) -> None:
     """LOAD: L1BM or turnaround register -> tile; LW1 = 0 in 1-LW forms."""
     source, to, index = u64_at(memory), u64_at(out), i64_at(tables + o[4] * _INDEX)
@@ -31,7 +29,6 @@ def load(o: Any, memory: Any, tables: Any, out: Any) -> None:
         zero_bytes(out + 2048, 2048)
 
 
-@register_jitable
 def load_rows(o: Any, memory: Any, tables: Any, row_table: Any) -> None:
     """LOAD_ROWS: each long word to the 16 MABs of a row; rows of an absent LW1 become 0."""
     source, rows, index = u64_at(memory), i64_at(row_table), i64_at(tables + o[4] * _INDEX)
@@ -48,7 +45,6 @@ def load_rows(o: Any, memory: Any, tables: Any, row_table: Any) -> None:
             zero_bytes(rows[4 + c], 512)
 
 
-@register_jitable
 def store(o: Any, source: Any, l1bm: Any, turn: Any, tables: Any) -> None:
     """STORE: lanes of a tile (or of the reduction result) -> L1BM (address >= 0) and turnaround register."""
     data, lanes = u64_at(source), i64_at(tables + o[5] * _INDEX)
@@ -63,7 +59,6 @@ def store(o: Any, source: Any, l1bm: Any, turn: Any, tables: Any) -> None:
             image[place[i]] = data[lanes[i]]
 
 
-@register_jitable
 def _circuit(address: Any, kernels: Any, number: Any, inputs: Any, count: Any, source: Any, out: Any) -> None:
     """Run one REDUCE kernel."""
     par = i64_at(address)
@@ -71,7 +66,6 @@ def _circuit(address: Any, kernels: Any, number: Any, inputs: Any, count: Any, s
     call_kernel(kernels[number], source, source, source, out, out, source, address)
 
 
-@register_jitable
 def reduce_pes(o: Any, buffers: Any, kernels: Any) -> None:
     """REDUCE over MABs: MAB m = 4h + j is input j of circuit h (numerics.md 4.1).
 
@@ -98,7 +92,6 @@ def reduce_pes(o: Any, buffers: Any, kernels: Any) -> None:
     _circuit(buffers[PARAMETERS], kernels, last, 4, results, buffers[REDUCE_IN], buffers[REDUCE_OUT])
 
 
-@register_jitable
 def down(o: Any, l2bm: Any, l1bm: Any, b: Any, tables: Any) -> None:
     """DOWN for L1B b: L2BM -> L1BM."""
     if not o[6] >> b & 1:
@@ -109,7 +102,6 @@ def down(o: Any, l2bm: Any, l1bm: Any, b: Any, tables: Any) -> None:
         to[(o[2] + lb[i]) & (o[8] - 1)] = source[(o[1] + lc[i]) & (o[7] - 1)]
 
 
-@register_jitable
 def up(o: Any, buffers: Any, l1bm_stride: Any, tables: Any, l1bs: Any) -> None:
     """UP: members' L1BM -> L2BM.  `buffers[L1BM]` is L1B 0 of the L2B."""
     to, lb, count = u64_at(buffers[L2BM]), i64_at(tables + o[5] * _INDEX), o[3]
@@ -121,7 +113,6 @@ def up(o: Any, buffers: Any, l1bm_stride: Any, tables: Any, l1bs: Any) -> None:
                 to[(o[1] + lc[i]) & (o[7] - 1)] = source[(o[2] + lb[i]) & (o[8] - 1)]
 
 
-@register_jitable
 def combine(o: Any, buffers: Any, l1bm_stride: Any, tables: Any, kernels: Any) -> None:
     """COMBINE: the L1Bs of a circuit are its inputs, an L1B that is no member gives the unit value (isa.md 6.3, 7.5).
 
@@ -146,7 +137,6 @@ def combine(o: Any, buffers: Any, l1bm_stride: Any, tables: Any, kernels: Any) -
         at += size + 1
 
 
-@register_jitable
 def inner_read(o: Any, buffers: Any, l1bm_stride: Any, tables: Any, l1bs: Any) -> None:
     """INNER_READ: the addressed long words of every L1B, before the step changes them."""
     stage, lb, count = u64_at(buffers[STAGE]), i64_at(tables + o[3] * _INDEX), o[2]
@@ -156,7 +146,6 @@ def inner_read(o: Any, buffers: Any, l1bm_stride: Any, tables: Any, l1bs: Any) -
             stage[b * count + i] = source[(o[1] + lb[i]) & (o[4] - 1)]
 
 
-@register_jitable
 def inner_write(o: Any, buffers: Any, l1bm_stride: Any, tables: Any) -> None:
     """INNER_WRITE: (source, destination) L1B pairs of `l2bmi`."""
     stage, lb, count = u64_at(buffers[STAGE]), i64_at(tables + o[3] * _INDEX), o[2]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
 from hw.engine import layout as L
 from hw.engine.exchange import combine, down, inner_read, inner_write, load, load_rows, reduce_pes, store, up
@@ -26,8 +25,8 @@ from hw.engine.rows import (
     write_rows,
     write_t,
 )
-from hw.kernels.compile import jit
 from hw.kernels.fast_half_matrix import DECODED_WORDS
+from hw.kernels.integer_function import integer_function
 
 # `hw.program.Fixed` in machine form
 _L2BID, _L1BID, _MABID, _PEID, _SUBPEID = range(5)
@@ -47,7 +46,6 @@ _OUT_SLOT, _ROW = 24, 512
 LANE_ADDRESSES, PARAMETERS = L.LANE_ADDRESSES, L.PARAMETERS
 
 
-@register_jitable
 def _fill(o: Any, target: Any) -> None:
     to = u64_at(target)
     for half in range(2):
@@ -56,7 +54,6 @@ def _fill(o: Any, target: Any) -> None:
             to[half * 256 + i] = value
 
 
-@register_jitable
 def _fixed(o: Any, target: Any, q: Any, b: Any) -> None:
     """FIXED: where a PE stands, replicated over the elements of both long words (isa.md 3.13)."""
     to, which, multiplier = u64_at(target), o[2], np.uint64(o[3])
@@ -77,20 +74,17 @@ def _fixed(o: Any, target: Any, q: Any, b: Any) -> None:
         to[256 + lane] = value
 
 
-@register_jitable
 def _uses_lanes(o: Any, bars: Any) -> Any:
     """Do the PEs of this L1B need addresses of their own?"""
     return o[9] >= 0 or o[10] >= 0 or (o[11] >= 0 and bars[o[11]] != 0)
 
 
-@register_jitable
 def _lanes(o: Any, buffers: Any) -> None:
     bar = buffers[BAR0 + o[11]] if o[11] >= 0 else np.int64(0)
     t = buffers[o[10]] if o[10] >= 0 else np.int64(0)
     lane_addresses(o, bar, t, buffers[LANE_ADDRESSES])
 
 
-@register_jitable
 def _kernel(o: Any, buffers: Any, kernels: Any, parameters: Any) -> Any:
     """KERNEL; returns its error code."""
     copy_bytes(buffers[PARAMETERS], parameters + o[8] * 8, 64)
@@ -107,7 +101,6 @@ def _kernel(o: Any, buffers: Any, kernels: Any, parameters: Any) -> Any:
     return i64_at(buffers[PARAMETERS])[7]
 
 
-@register_jitable
 def _row_table(tables: Any, at: Any, entries: Any, buffers: Any) -> Any:
     """Fill the row table; its address."""
     table, entry = i64_at(buffers[ROW_TABLE]), i64_at(tables + at * 8)
@@ -116,14 +109,12 @@ def _row_table(tables: Any, at: Any, entries: Any, buffers: Any) -> Any:
     return buffers[ROW_TABLE]
 
 
-@register_jitable
 def _rows(o: Any, buffers: Any, kernels: Any, tables: Any, parameters: Any) -> None:
     """ROWS."""
     table = _row_table(tables, o[2], o[3], buffers)
     call_kernel(kernels[o[1]], table, table, table, table, table, table, parameters + o[4] * 8)
 
 
-@register_jitable
 def _matrix(o: Any, buffers: Any, kernels: Any, tables: Any, b: Any) -> Any:
     """MATRIX: decode the plane if it is new, run the row kernel or, when a block is no common case, the general one.
 
@@ -146,7 +137,6 @@ def _matrix(o: Any, buffers: Any, kernels: Any, tables: Any, b: Any) -> Any:
     return _general_on_rows(o, buffers, kernels, tables, plane)
 
 
-@register_jitable
 def _general_on_rows(o: Any, buffers: Any, kernels: Any, tables: Any, plane: Any) -> Any:
     """Run the kernel o[6] on copies of the rows in the row table; its error code."""
     table, entry, tiles = i64_at(buffers[ROW_TABLE]), i64_at(tables + o[2] * 8), buffers[FALLBACK]
@@ -165,14 +155,12 @@ def _general_on_rows(o: Any, buffers: Any, kernels: Any, tables: Any, plane: Any
     return error[7]
 
 
-@register_jitable
 def _note(o: Any, b: Any, code: Any, error: Any) -> None:
     """Remember the error of the earliest line."""
     if code != 0 and o[LINE] < error[0]:
         error[0], error[1], error[2] = o[LINE], b, code
 
 
-@register_jitable
 def _run_ops(
     ops: Any,
     start: Any,
@@ -236,13 +224,11 @@ def _run_ops(
             write_mask_register(o, buffers[MASKS], buffers[o[2]])
 
 
-@register_jitable
 def _enter(buffers: Any, bases: Any, strides: Any, l1: Any) -> None:
     for k in range(STATE_BUFFERS):
         buffers[k] = bases[k] + l1 * strides[k]
 
 
-@register_jitable
 def _find_bars(bars: Any, buffers: Any) -> None:
     for k in range(2):
         values, used = i64_at(buffers[BAR0 + k]), np.int64(0)
@@ -251,7 +237,6 @@ def _find_bars(bars: Any, buffers: Any) -> None:
         bars[k] = used
 
 
-@register_jitable
 def _run_across(o: Any, buffers: Any, l1bm_stride: Any, tables: Any, kernels: Any, l1bs: Any) -> None:
     """An op of an L2B; `buffers` holds the addresses of its first L1B."""
     if o[0] == UP:
@@ -264,7 +249,7 @@ def _run_across(o: Any, buffers: Any, l1bm_stride: Any, tables: Any, kernels: An
         inner_write(o, buffers, l1bm_stride, tables)
 
 
-@jit
+@integer_function
 def run_segment(
     next_q: Any,
     l2bs: Any,

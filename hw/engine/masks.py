@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
 from hw.engine.layout import BY_CYCLE, BY_ENTRY
 
@@ -18,26 +17,22 @@ _S16, _S32, _S48 = np.uint64(16), np.uint64(32), np.uint64(48)
 _B1, _B2, _B3 = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
-@register_jitable
 def halves_mask(bits: Any) -> Any:
     """Default mask: bit 3..0 -> half word 0..3 of a long word, most significant first."""
     high = (bits >> _B3 & _ONE) << _S48 | (bits >> _B2 & _ONE) << _S32
     return (high | (bits >> _B1 & _ONE) << _S16 | (bits & _ONE)) * _HALF
 
 
-@register_jitable
 def words_mask_0(bits: Any) -> Any:
     """`ll` mask, LW0: bit 3 -> w0, bit 2 -> w1."""
     return ((bits >> _B3 & _ONE) << _S32 | (bits >> _B2 & _ONE)) * _WORD
 
 
-@register_jitable
 def words_mask_1(bits: Any) -> Any:
     """`ll` mask, LW1: bit 1 -> w2, bit 0 -> w3."""
     return ((bits >> _B1 & _ONE) << _S32 | (bits & _ONE)) * _WORD
 
 
-@register_jitable
 def lane_mask_0(kind: Any, value: Any, words: Any, masks: Any, lane: Any) -> Any:
     """Write mask of LW0 in lane c*64 + p*16 + m; `masks` points at the mask registers of the L1B."""
     if kind == BY_CYCLE:
@@ -48,7 +43,6 @@ def lane_mask_0(kind: Any, value: Any, words: Any, masks: Any, lane: Any) -> Any
     return _ALL
 
 
-@register_jitable
 def lane_mask_1(kind: Any, value: Any, words: Any, masks: Any, lane: Any) -> Any:
     """Write mask of LW1 of a memory access: only `ll` masks reach it (isa.md 19.2)."""
     if not words:

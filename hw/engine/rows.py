@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
 from hw.engine.layout import BY_CYCLE, BY_ENTRY, UNMASKED
 from hw.engine.masks import halves_mask, lane_mask_0, lane_mask_1, words_mask_0, words_mask_1
@@ -22,7 +21,6 @@ _ROW = 512  # bytes of a row of 64 PEs
 _LW1 = 2048  # bytes from LW0 to LW1 in a tile
 
 
-@register_jitable
 def _word_row(target: Any, row: Any, odd: Any) -> None:
     """w0 of 64 lanes <- one word of each PE; w1 = 0."""
     to, source = u64_at(target), u64_at(row)
@@ -34,7 +32,6 @@ def _word_row(target: Any, row: Any, odd: Any) -> None:
             to[i] = source[i] & _HIGH
 
 
-@register_jitable
 def gather_rows(o: Any, memory: Any, target: Any) -> None:
     """GATHER with the same address for all PEs."""
     width = o[3]
@@ -51,7 +48,6 @@ def gather_rows(o: Any, memory: Any, target: Any) -> None:
             _word_row(target + c * _ROW, row, a & 1)
 
 
-@register_jitable
 def lane_addresses(o: Any, bar: Any, t: Any, target: Any) -> None:
     """Word address of every lane (int64[256] at `target`); `bar` and `t` are addresses of per-PE values or 0."""
     to, base, index = i64_at(target), i64_at(bar), u64_at(t)
@@ -71,7 +67,6 @@ def lane_addresses(o: Any, bar: Any, t: Any, target: Any) -> None:
                 to[lane] = x & last & ~(width - 1)
 
 
-@register_jitable
 def gather_lanes(width: Any, memory: Any, addresses: Any, target: Any) -> None:
     """GATHER with an own address for every lane."""
     source, to, address = u64_at(memory), u64_at(target), i64_at(addresses)
@@ -86,7 +81,6 @@ def gather_lanes(width: Any, memory: Any, addresses: Any, target: Any) -> None:
                 to[256 + lane] = source[row + 64]
 
 
-@register_jitable
 def _merge_row(target: Any, source: Any, bits: Any, second: Any, words: Any) -> None:
     """64 lanes of LW0 (`second` 0) or LW1 of a 2LW, under the four bits of each lane at `bits`."""
     to, value, four = u64_at(target), u64_at(source), u8_at(bits)
@@ -104,7 +98,6 @@ def _merge_row(target: Any, source: Any, bits: Any, second: Any, words: Any) -> 
             to[i] = (to[i] & ~mask) | (value[i] & mask)
 
 
-@register_jitable
 def _write_word_row(target: Any, source: Any, odd: Any, kind: Any, value: Any, words: Any, masks: Any, c: Any) -> None:
     """w0 of 64 lanes into one word of each PE; the two top mask bits count (isa.md 4.1)."""
     to, data, bits = u64_at(target), u64_at(source), u8_at(masks)
@@ -116,7 +109,6 @@ def _write_word_row(target: Any, source: Any, odd: Any, kind: Any, value: Any, w
         to[i] = (to[i] & ~mask) | (word & mask)
 
 
-@register_jitable
 def write_rows(o: Any, memory: Any, source: Any, masks: Any) -> None:
     """WRITE with the same address for all PEs; cycles in order."""
     width, kind, value, words = o[3], o[12], o[13] & 255, o[13] >> 8
@@ -139,7 +131,6 @@ def write_rows(o: Any, memory: Any, source: Any, masks: Any) -> None:
             copy_bytes(row + _ROW, second, 512)
 
 
-@register_jitable
 def write_lanes(o: Any, memory: Any, source: Any, masks: Any, addresses: Any) -> None:
     """WRITE with an own address for every lane; cycles in order."""
     to, data, bits, address = u64_at(memory), u64_at(source), u8_at(masks), i64_at(addresses)
@@ -161,7 +152,6 @@ def write_lanes(o: Any, memory: Any, source: Any, masks: Any, addresses: Any) ->
             to[row + 64] = (to[row + 64] & ~mask) | (data[256 + lane] & mask)
 
 
-@register_jitable
 def write_t(o: Any, t: Any, source: Any, masks: Any) -> None:
     """WRITE_T: a default mask of 0 keeps the whole cycle; any other lets LW1 pass unmasked (observed)."""
     kind, value, words = o[2], o[3], o[4]
@@ -181,7 +171,6 @@ def write_t(o: Any, t: Any, source: Any, masks: Any) -> None:
             copy_bytes(row + _LW1, first + _LW1, 512)
 
 
-@register_jitable
 def write_bar(o: Any, bar: Any, source: Any, masks: Any) -> Any:
     """WRITE_BAR: the low 12 bits of w0 (width 1) or w1 (width 2), last unmasked cycle stays; returns 1 if any is set.
 
@@ -201,7 +190,6 @@ def write_bar(o: Any, bar: Any, source: Any, masks: Any) -> Any:
     return 1 if used != 0 else 0
 
 
-@register_jitable
 def flush(o: Any, tile: Any, masks: Any) -> None:
     """FLUSH: clear what the mask does not keep; LW1 only under an `ll` mask (isa.md 4.4)."""
     data, bits = u64_at(tile), u8_at(masks)
@@ -213,7 +201,6 @@ def flush(o: Any, tile: Any, masks: Any) -> None:
             data[256 + lane] &= lane_mask_1(kind, value, words, bits, lane)
 
 
-@register_jitable
 def write_mask_register(o: Any, masks: Any, flags: Any) -> None:
     """WRITE_MASK: flags AND mask; the old bits are not kept (isa.md 19.1)."""
     registers, new = u8_at(masks), u8_at(flags)

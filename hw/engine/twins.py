@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import register_jitable
-
 from hw.engine.layout import STATE_BUFFERS
 from hw.engine.native import copy_bytes, i64_at, u8_at, u64_at
-from hw.kernels.compile import jit
+from hw.kernels.integer_function import integer_function
 
 _MOST_KINDS = 4
 _CHUNK = 64  # long words compared at a time
 
 
-@register_jitable
 def _equal(areas: Any, count: Any, bases: Any, strides: Any, i: Any, j: Any) -> Any:
     """Do L1Bs i and j agree on all areas?"""
     for k in range(count):
@@ -33,7 +30,7 @@ def _equal(areas: Any, count: Any, bases: Any, strides: Any, i: Any, j: Any) -> 
     return True
 
 
-@jit
+@integer_function
 def find_twins(areas_at: Any, count: Any, state_at: Any, l1bs: Any, active_at: Any, twin_at: Any) -> Any:
     """twin[i] (int64) <- the first L1B like i, active[i] <- 1 where that is i itself; returns how many those are.
 
@@ -55,9 +52,9 @@ def find_twins(areas_at: Any, count: Any, state_at: Any, l1bs: Any, active_at: A
     return kinds
 
 
-@jit
-def copy_twins(areas_at: Any, count: Any, state_at: Any, l1bs: Any, twin_at: Any) -> None:
-    """Give every L1B the areas of its twin."""
+@integer_function
+def copy_twins(areas_at: Any, count: Any, state_at: Any, l1bs: Any, twin_at: Any) -> Any:
+    """Give every L1B the areas of its twin; returns 0."""
     areas, bases, strides = i64_at(areas_at), i64_at(state_at), i64_at(state_at + (STATE_BUFFERS + 1) * 8)
     twin = i64_at(twin_at)
     for k in range(count):
@@ -66,3 +63,4 @@ def copy_twins(areas_at: Any, count: Any, state_at: Any, l1bs: Any, twin_at: Any
             if twin[i] != i:
                 at = bases[buffer] + offset
                 copy_bytes(at + i * strides[buffer], at + twin[i] * strides[buffer], size)
+    return 0

@@ -9,7 +9,7 @@ and cached under a folder named by the hash of the kernel sources, so an edit ca
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -52,7 +52,6 @@ class Kernel:
     reference: Callable[..., Any]
     unit_value: int = 0
     has_flags: bool = False
-    _compiled: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -63,6 +62,6 @@ class Kernel:
     @property
     def address(self) -> int:
         """Machine address of the compiled body (compiles on first use, or loads the cached code)."""
-        from hw.kernels.compile import compiled_address
+        from hw.kernels.load import address_of
 
-        return compiled_address(self)
+        return address_of(self.name, self.body)

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from hw.kernels.abi import Kernel, Kind
 
@@ -168,6 +166,8 @@ class Code:
 
     def call(self, name: str, result: Any, *arguments: Vec) -> Vec:
         """Call an LLVM intrinsic."""
+        from numba.core import cgutils
+
         kind = ir.FunctionType(result, [argument.type for argument in arguments])
         function = cgutils.get_or_insert_function(self.builder.module, kind, name)
         return Vec(self, self.builder.call(function, [argument.value for argument in arguments]))
@@ -230,12 +230,16 @@ class Code:
 
     def stack(self, size: int) -> Any:
         """Address (i64) of `size` uninitialised bytes on the stack, 64-byte aligned."""
+        from numba.core import cgutils
+
         array = cgutils.alloca_once(self.builder, ir.ArrayType(I8, size))
         array.align = 64
         return self.builder.ptrtoint(array, I64)
 
     def loop(self, count: int) -> Any:
         """Context manager: a loop whose target has `.index` (i64)."""
+        from numba.core import cgutils
+
         return cgutils.for_range(self.builder, self.int64(count))
 
 
@@ -245,19 +249,10 @@ Build = Callable[[Code, Sequence[Any]], None]
 def row_body(build: Build) -> Callable[..., None]:
     """Kernel body from a builder function (code, the seven pointers of the calling convention)."""
 
-    def typing(context: Any, s0: Any, s1: Any, s2: Any, out: Any, flags: Any, mat: Any, par: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            table = builder.bitcast(args[0], I64.as_pointer())
-            build(Code(builder, table, context.codegen().magic_tuple()[2]), args)
-            return context.get_dummy_value()
-
-        return types.void(s0, s1, s2, out, flags, mat, par), codegen
-
-    emit: Any = intrinsic(typing)
-
     def body(s0: Any, s1: Any, s2: Any, out: Any, flags: Any, mat: Any, par: Any) -> None:
-        emit(s0, s1, s2, out, flags, mat, par)
+        raise RuntimeError("row kernels exist in compiled form only")
 
+    body.build = build  # type: ignore[attr-defined]
     return body
 
 

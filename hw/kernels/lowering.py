@@ -15,19 +15,6 @@ from hw.kernels import bits
 _I64 = ir.IntType(64)
 _I128 = ir.IntType(128)
 
-PRIMITIVES = frozenset(
-    (
-        bits.double_of_bits,
-        bits.bits_of_double,
-        bits.multiply_high,
-        bits.leading_zeros,
-        bits.stack_words,
-        bits.stack_halfwords,
-        bits.as_halfwords,
-        bits.dot_halves,
-    )
-)
-
 
 def _declare(function: Any, result: Any, arity: int) -> None:
     """Give `function` of 1, 2 or 4 arguments the result type `result`."""
