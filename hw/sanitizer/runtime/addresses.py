@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hw.lockstep.cells import Spot
-from hw.lockstep.operands import MEMORY, Lanes, lanes, mask_bits
+from hw.lockstep.operands import MEMORY, Lanes, lanes, mask_bits, words_of
 from hw.lockstep.regions import dar_drain, l1_offsets, l2_regions, mv_regions
 from hw.lockstep.stores import Store
 from hw.lockstep.touch import size_of
-from hw.program import Compute, Dest, Item, L2Kind, L2Move, Mv, MvPlace, PeLoad, PeStore, Source, Step
+from hw.program import Dest, Item, L2Kind, L2Move, Mv, MvPlace, PeLoad, PeStore, Source, Step
 from hw.sanitizer.runtime.finding import Finding
+from hw.sanitizer.runtime.operands import operands_of
+from hw.sanitizer.runtime.registers import Registers
 from hw.sanitizer.runtime.states import any_of
 from hw.state.board import Board
 
@@ -25,14 +27,17 @@ _BLOCK = 16
 class Addresses:
     """Checks lines of one run.  scope: PEs that count, bool [l1][1][p][m]."""
 
-    def __init__(self, board: Board, scope: Bool, report: Callable[[Finding], None]) -> None:
-        self._board, self._scope, self._report = board, scope, report
+    def __init__(
+        self, board: Board, scope: Bool, report: Callable[[Finding], None], registers: Registers
+    ) -> None:
+        self._board, self._scope, self._report, self._registers = board, scope, report, registers
+        self._words = {mem: words_of(board, mem) for mem in MEMORY}
         self._size = board.topology
 
     def step(self, step: Step, *, stale_t: bool) -> None:
         """A PE line, before it runs."""
         for item in step.items:
-            for place in _operands(item):
+            for place in operands_of(item):
                 self._operand(place, item, step.line, stale_t)
             self._banks(item, step.line)
 
@@ -68,7 +73,7 @@ class Addresses:
     # --- PE operands --------------------------------------------------------------------------------------------
 
     def _operand(self, place: Source | Dest, item: Item, line: int, stale_t: bool) -> None:
-        if place.mem not in MEMORY:
+        if place.mem not in MEMORY or self._inside(place, item.text):
             return
         found = lanes(place, self._board, stale_t)
         outside = _outside(found)
@@ -91,6 +96,15 @@ class Addresses:
         wraps = np.array([False, *(place.addr[c] < place.addr[c - 1] for c in (1, 2, 3))]).reshape(1, 4, 1, 1)
         if strides and (counts & wraps).any():
             self._walked(place, item, line, np.broadcast_to(counts & wraps, shape), found.size)
+
+    def _inside(self, place: Source | Dest, text: str) -> bool:
+        """Do the addresses of the program show that nothing can be wrong?"""
+        size, width = self._words[place.mem], place.width
+        return (
+            self._registers.fixed(place)
+            and all(a < size and not a % width for a in place.addr)
+            and not _stride_wraps(place, size, text)
+        )
 
     def _walked(self, place: Source | Dest, item: Item, line: int, bad: Bool, size: int) -> None:
         """A stride passes the end."""
@@ -140,14 +154,6 @@ class Addresses:
                 size = size_of(region.store, self._board)
                 if len(region.addresses) and region.addresses[-1] >= size:
                     self._past_end(line, item.text, region.store, int(region.addresses[-1]), size)
-
-
-def _operands(item: Item) -> Iterable[Source | Dest]:
-    if isinstance(item, Compute):
-        return (*item.sources, *item.dests)
-    if isinstance(item, PeLoad):
-        return item.dests
-    return (item.source,) if isinstance(item, PeStore) else ()
 
 
 def _outside(found: Lanes) -> Bool:

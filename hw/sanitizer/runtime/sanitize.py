@@ -8,6 +8,7 @@ from hw.engine import EngineError, OnDebug
 from hw.lockstep.observer import Kind, Moment, Observer
 from hw.lockstep.runner import Lockstep
 from hw.lockstep.runner import run as run_in_lockstep
+from hw.lockstep.stores import Store
 from hw.program import Debug, Mv, Program, Step
 from hw.sanitizer.effects import latch_users
 from hw.sanitizer.runtime.addresses import Addresses
@@ -17,6 +18,8 @@ from hw.sanitizer.runtime.finding import Finding
 from hw.sanitizer.runtime.forwarding import Forwarding
 from hw.sanitizer.runtime.in_flight import InFlight
 from hw.sanitizer.runtime.moves import StateTransfer
+from hw.sanitizer.runtime.recall import Recall
+from hw.sanitizer.runtime.registers import Registers
 from hw.sanitizer.runtime.scope import find_scope
 from hw.sanitizer.runtime.shadow import Shadow
 from hw.sanitizer.runtime.uninitialised import Uninitialised
@@ -29,7 +32,8 @@ class Sanitizer(Observer):
 
     mode: "strict" raises a SanitizerError at the first finding, before its line acts; "warn" collects.  loaded: areas
     that the caller filled before the run (see `sanitize`).  debug_reader: what debug lines touch.  whole_chip: count
-    reads of all PEs, not only of those that were given something (see `scope`).
+    reads of all PEs, not only of those that were given something (see `scope`).  recall=False computes every step anew:
+    slower, the same findings.
     """
 
     def __init__(
@@ -39,6 +43,7 @@ class Sanitizer(Observer):
         loaded: Iterable[Area] = (),
         debug_reader: DebugReader | None = None,
         whole_chip: bool = False,
+        recall: bool = True,
     ) -> None:
         if mode not in MODES:
             raise ModeError(mode)
@@ -47,6 +52,7 @@ class Sanitizer(Observer):
         self._loaded = tuple(loaded)
         self._debug_reader = debug_reader
         self._whole_chip = whole_chip
+        self._use_recall = recall
 
     def begin(self, run: Lockstep) -> None:
         """Read the state the program starts from."""
@@ -56,9 +62,11 @@ class Sanitizer(Observer):
         self._shadow.mark(self._loaded)
         areas = [*self._loaded, *loads(run.program.lines, self._debug_reader)]
         scope = find_scope(board, self._shadow, areas, whole_chip=self._whole_chip)
-        self._uninitialised = Uninitialised(board, self._shadow, scope, self._report)
+        self._registers = Registers(board)
+        self._recall = Recall(board, self._shadow, self._registers) if self._use_recall else None
+        self._uninitialised = Uninitialised(board, self._shadow, scope, self._report, self._recall)
         self._in_flight = InFlight(board, self._report)
-        self._addresses = Addresses(board, scope, self._report)
+        self._addresses = Addresses(board, scope, self._report, self._registers)
         self._forwarding = Forwarding(self._report)
         self._latch_users = latch_users(run.program)
 
@@ -79,16 +87,29 @@ class Sanitizer(Observer):
                 stale = self._run.stale_t
                 self._addresses.step(line, stale_t=stale)
                 self._uninitialised.step(line, stale_t=stale, latch_used=self._latch_users[moment.index])
+                self._registers.changed_by(line)
         elif isinstance(line, Mv):
             self._in_flight.mv(line)
             self._addresses.mv(line)
             StateTransfer(line, self._board, self._shadow, self._report).run()
-        elif isinstance(line, Debug) and self._debug_reader is not None:
-            touched = self._debug_reader(line)
-            if touched is not None:
-                self._in_flight.debug(touched, line.line, line.text)
-                if touched.write:
-                    self._shadow.mark(touched.areas)
+            self._changed(Store.L2BM)
+        elif isinstance(line, Debug):
+            self._registers.forget()
+            self._debug(line)
+
+    def _debug(self, line: Debug) -> None:
+        touched = self._debug_reader(line) if self._debug_reader is not None else None
+        if touched is None:
+            return
+        self._in_flight.debug(touched, line.line, line.text)
+        if touched.write:
+            self._shadow.mark(touched.areas)
+            self._changed()
+
+    def _changed(self, *stores: Store) -> None:
+        """States were changed by something that is no step."""
+        if self._recall is not None:
+            self._recall.forget(*stores)
 
 
 def sanitize(

@@ -28,6 +28,8 @@ from hw.sanitizer.runtime.dataflow import KNOWN_PAIR, Pair
 from hw.sanitizer.runtime.families import Family, Flow, family_of
 from hw.sanitizer.runtime.finding import Finding
 from hw.sanitizer.runtime.matrix import MatrixStates
+from hw.sanitizer.runtime.operands import operands_of
+from hw.sanitizer.runtime.recall import Recall, writes_t
 from hw.sanitizer.runtime.shadow import Shadow
 from hw.sanitizer.runtime.states import KNOWN, WORD_FROM_ODD, WORD_TO_ODD, any_of, undefined, unwritten
 from hw.state.board import Board
@@ -43,23 +45,40 @@ _WRITE_FIRST = "write it first, or declare it as loaded"
 
 
 class Uninitialised:
-    """Follows one run.  scope: PEs whose reads count, bool [l1][1][p][m]; report: called for every finding."""
+    """Follows one run.  scope: PEs whose reads count, bool [l1][1][p][m]; report: called for every finding; recall:
+    spares the work for steps whose effect is known."""
 
-    def __init__(self, board: Board, shadow: Shadow, scope: Bool, report: Report) -> None:
-        self._board, self._shadow, self._scope, self._report = board, shadow, scope, report
+    def __init__(
+        self, board: Board, shadow: Shadow, scope: Bool, report: Report, recall: Recall | None = None
+    ) -> None:
+        self._board, self._shadow, self._scope, self._tell = board, shadow, scope, report
         self._shape = (board.topology.l1bs, *LANES)
-        self._banks = Banks(board, shadow, scope, report)
-        self._matrix = MatrixStates(board, shadow, scope, report)
+        self._banks = Banks(board, shadow, scope, self._report)
+        self._matrix = MatrixStates(board, shadow, scope, self._report)
+        self._recall = recall
+        self._count = 0  # of findings
         self._step = Step()
         self._stale = False
 
     def step(self, step: Step, *, stale_t: bool, latch_used: bool) -> None:
         """One PE line, before it runs.  latch_used: a later step reads a latch or the turnaround register it fills."""
+        if self._recall is None:
+            self._compute_step(step, stale_t, latch_used)
+        elif not self._recall.apply(step, stale_t=stale_t, latch_used=latch_used):
+            before = self._count
+            self._compute_step(step, stale_t, latch_used)
+            self._recall.learn(step, found=self._count > before)
+
+    def _report(self, finding: Finding) -> None:
+        self._count += 1
+        self._tell(finding)
+
+    def _compute_step(self, step: Step, stale_t: bool, latch_used: bool) -> None:
         self._step, self._stale = step, stale_t
         writes: list[Callable[[], None]] = []
         for item in step.items:
             writes += self._item(item, latch_used)
-        if any(dest.mem is Mem.T for item in step.items for dest in _dests(item)):
+        if writes_t(step):
             self._shadow[Store.T_BEFORE][:] = self._shadow[Store.T]
         for write in writes:
             write()
@@ -72,7 +91,7 @@ class Uninitialised:
             self._indices((item.source,), np.broadcast_to(self._scope, self._shape), item.text)
             return self._store(item)
         effective = self._effective(item.dests, item.flush, latch_used)
-        self._indices((*_sources(item), *item.dests), effective, item.text)
+        self._indices(operands_of(item), effective, item.text)
         if isinstance(item, PeLoad):
             pair = self._banks.load(item, line, any_of(effective, 1, 2, 3))
             return self._outputs(pair, item.dests, item.flush, Store.LBF)
@@ -255,11 +274,3 @@ def _cycle(part: object, c: int) -> object:
     if part.ndim == 1:
         return int(part[c])
     return part[:, c] if part.shape[1] == 4 else part[:, 0]
-
-
-def _sources(item: Compute | PeLoad) -> tuple[Source, ...]:
-    return item.sources if isinstance(item, Compute) else ()
-
-
-def _dests(item: Item) -> tuple[Dest, ...]:
-    return () if isinstance(item, PeStore | L2Move) else item.dests
