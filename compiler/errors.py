@@ -25,3 +25,15 @@ class UnsupportedOperator(CompilerError):
 
 class LayoutConflict(CompilerError):
     """No way is known from the layout a value has to the layout a layer needs."""
+
+
+class NodeSimulationError(CompilerError):
+    """No pattern of a node could be simulated, or one that had to succeed did not; `node` names it."""
+
+    def __init__(self, message: str, node: str) -> None:
+        super().__init__(message)
+        self.node = node
+
+
+class LayoutSpecError(CompilerError):
+    """An entry of a layout_spec or gemm_layout_spec file that cannot be read, applied or matched."""

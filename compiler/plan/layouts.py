@@ -1,10 +1,15 @@
 """Layout planner: wishes travel from the last node to the first, then layouts are settled from the first to the last.
 
 Where a value has another layout than a layer needs, a MNCoreLayoutSwitch goes in; where its padding must hold something
-it does not, a MNCoreRefillPadding.  Parameters and inputs take the layout their first reader asks for.
+it does not, a MNCoreRefillPadding.  Parameters and inputs take the layout their first reader asks for.  Planning in
+both directions (`bidi`) does this twice: the second time, inputs for which nobody had a wish take the layout that
+their readers settled on the first time, so that wishes also travel from one operand to another.  Layout specs of the
+user come before any wish.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
 
 from compiler.errors import LayoutConflict
 from compiler.graph import MNGraph, MNNode, MNValue, PadType
@@ -13,23 +18,56 @@ from compiler.layers.layouts import default_layout
 from compiler.layers.registry import layer_of
 from compiler.layout import Layout, Level, PadLayout
 from compiler.layout.l2b import L2bUse, banks_gathered, gather_banks, l2b_use, spread_banks
+from compiler.plan.history import LayoutHistory
+from compiler.plan.layout_spec import LayoutSpecs
 from compiler.plan.tables import add_tables
 
+Wishes = dict[str, Layout | None]
 
-def plan_layouts(graph: MNGraph) -> MNGraph:
-    """A new graph in which every value has a layout and every layer gets what it needs."""
+
+@dataclass
+class _Planning:
+    """What every step of one planning shares.  settled: the layout in which the first reader took an input."""
+
+    wishes: Wishes
+    specs: LayoutSpecs
+    history: LayoutHistory
+    settled: Wishes = field(default_factory=dict)
+
+
+def plan_layouts(
+    graph: MNGraph,
+    *,
+    both_directions: bool = False,
+    specs: LayoutSpecs | None = None,
+    history: LayoutHistory | None = None,
+) -> MNGraph:
+    """A new graph in which every value has a layout and every layer gets what it needs.
+
+    specs: layouts that the user fixed.  history: is told how every layout came about.
+    """
+    specs, history = specs or LayoutSpecs(), history or LayoutHistory()
+    wishes = _wishes(graph)
+    if both_directions:
+        first = _Planning(wishes, specs, LayoutHistory())
+        _planned(graph, first)
+        wishes = {**first.settled, **wishes}
+    return _planned(graph, _Planning(wishes, specs, history))
+
+
+def _planned(graph: MNGraph, planning: _Planning) -> MNGraph:
     planned = graph.copy()
     nodes, planned.nodes = planned.nodes, []
-    wishes = _wishes(graph)
     for node in nodes:
         if node.op_type == "Constant":
             planned.nodes.append(node)
         else:
-            _settle(planned, node, wishes)
+            _settle(planned, node, planning)
     for name in (*planned.inputs, *planned.params):
         value = planned.values[name]
         if value.layout is None:
             value.layout = default_layout(value)
+            planning.history.tell(name, value.layout, "nothing reads it: the general layout")
         _pad_with_zero(value)
     return planned
 
@@ -52,42 +90,87 @@ def _wishes(graph: MNGraph) -> dict[str, Layout | None]:
     return wishes
 
 
-def _settle(graph: MNGraph, node: MNNode, wishes: dict[str, Layout | None]) -> None:
-    layer = layer_of(node)
+def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:
+    layer, wishes, tell = layer_of(node), planning.wishes, planning.history.tell
     free = {*graph.inputs, *graph.params}
     known: list[PadLayout | None] = []
     for position, name in enumerate(list(node.inputs)):
         value = graph.values[name] if name else None
-        # Inputs of full shape keep the default layout, which is that of the public listing (compiler.md 4).
-        full = name in graph.inputs and graph.values[name].shape == graph.values[node.outputs[0]].shape
-        pinned = (full or not layer.lays_out_free_inputs) and position not in layer.streamed
+        fixed = None if value is None else planning.specs.input_layout(node, value.shape)
+        pinned = (fixed is not None or not layer.lays_out_free_inputs) and position not in layer.streamed
         if value is not None and value.layout is None and name in free and pinned:
-            wish = wishes.get(name)
+            wish = fixed.layout if fixed is not None else wishes.get(name)
             value.layout = PadLayout(value.shape, wish) if wish is not None else default_layout(value)
+            tell(name, value.layout, _why_free(fixed is not None, wish is not None), node)
             _pad_with_zero(value)
             if wish is not None and banks_gathered(wish):
                 value.layout = PadLayout(value.shape, spread_banks(wish))
                 node.inputs[position] = _both_banks(graph, value)
                 value = graph.values[node.inputs[position]]
+                tell(value.name, value.layout, "both banks of a group get it when it is downloaded", node)
+        if fixed is not None and value is not None:
+            streamed = position in layer.streamed
+            node.inputs[position] = _with_layout(graph, value.name, fixed, streamed=streamed)
+            value = graph.values[node.inputs[position]]
+            tell(value.name, fixed, "layout_spec: SwitchInput", node)
         known.append(value.layout if value is not None and value.loc is None else None)
     other = layer.instead(node, graph, known)
     if other is not None:
         node, layer, known = other, layer_of(other), known[: len(other.inputs)]
-    assignment = layer.assign(node, graph, known, [wishes.get(name) for name in node.outputs])
+    fixed_outputs = [planning.specs.output_layout(node, graph, k) for k in range(len(node.outputs))]
+    asked = [
+        wishes.get(name) if fixed is None else fixed.layout
+        for name, fixed in zip(node.outputs, fixed_outputs, strict=True)
+    ]
+    assignment = layer.assign(node, graph, known, asked)
+    planning.specs.check_product(node, graph, assignment.inputs)
     for position, (name, needed) in enumerate(zip(list(node.inputs), assignment.inputs, strict=True)):
         if needed is not None:
+            if name in free:
+                planning.settled.setdefault(name, needed.layout)
+            before = graph.values[name].layout
             node.inputs[position] = _with_layout(graph, name, needed, streamed=position in layer.streamed)
+            if before is None or node.inputs[position] != name:
+                reason = "what the operator reads" if before is None else f"switched from {before.layout}"
+                tell(node.inputs[position], needed, reason, node)
     for position, need in layer.padding(node, graph).items():
         if node.inputs[position]:
             streamed = position in layer.streamed
             node.inputs[position] = _with_padding(graph, node.inputs[position], need, streamed=streamed)
     graph.nodes.append(node)
-    for name, layout in zip(node.outputs, assignment.outputs, strict=True):
+    for name, layout, wish in zip(node.outputs, assignment.outputs, asked, strict=True):
         value = graph.values[name]
         value.layout = layout
+        met = wish is not None and layout.layout.equivalent(wish)
+        tell(name, layout, "as its readers wish" if met else "what the operator gives", node)
         if layout.is_padded:
             value.pad_type = PadType(layer.result_padding(node, graph))
     add_tables(graph, node)
+    for position, wanted in enumerate(fixed_outputs):
+        if wanted is not None and not assignment.outputs[position].equivalent(wanted):
+            _fix_output(graph, node, position, wanted)
+            tell(graph.nodes[-1].outputs[0], wanted, "layout_spec: FixOutput", node)
+
+
+def _why_free(fixed: bool, wished: bool) -> str:
+    if fixed:
+        return "layout_spec: SwitchInput"
+    return "as its first reader wishes" if wished else "nobody has a wish: the general layout"
+
+
+def _fix_output(graph: MNGraph, node: MNNode, position: int, wanted: PadLayout) -> None:
+    """Switch an output to a layout under its own name; the node makes it under another."""
+    name = node.outputs[position]
+    value = graph.values[name]
+    assert value.layout is not None
+    made = _derived(graph, value, "Unswitched", value.layout)
+    made.pad_type = value.pad_type
+    node.outputs[position] = made.name
+    value.layout = wanted
+    value.pad_type = PadType(DIRTY) if wanted.is_padded else None
+    switch = MNNode("MNCoreLayoutSwitch", name, [made.name], [name])
+    add_tables(graph, switch)
+    graph.nodes.append(switch)
 
 
 def _with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool) -> str:

@@ -29,6 +29,8 @@ HELPERS = frozenset(
         "Identity",
     }
 )
+#: A reach without end: the value stays in local memory.
+FOREVER = 1 << 30
 OTHER = {Location.LM0: Location.LM1, Location.LM1: Location.LM0}
 
 
@@ -44,17 +46,28 @@ class Schedule:
     origin: dict[str, str] = field(default_factory=dict)
 
 
-def place_values(graph: MNGraph, reach: Callable[[str], int]) -> Schedule:
-    """Insert Downloads, Uploads and Identities and give every value its location (addresses come later)."""
-    return _Scheduler(graph, reach).run()
+def in_lm0(name: str) -> Location:
+    """Every value is downloaded to LM0."""
+    return Location.LM0
+
+
+def place_values(
+    graph: MNGraph, reach: Callable[[str], int], home: Callable[[str], Location] = in_lm0
+) -> Schedule:
+    """Insert Downloads, Uploads and Identities and give every value its location (addresses come later).
+
+    home: the local memory that a value is downloaded to where the layer does not ask for one.
+    """
+    return _Scheduler(graph, reach, home).run()
 
 
 class _Scheduler:
-    def __init__(self, graph: MNGraph, reach: Callable[[str], int]) -> None:
+    def __init__(self, graph: MNGraph, reach: Callable[[str], int], home: Callable[[str], Location]) -> None:
         self._source = graph.copy()
         self._graph = graph.copy()
         self._graph.nodes = []
         self._reach = reach
+        self._home = home
         self._steps = _layer_steps(self._source)
         self._readers = Counter(name for node in self._source.nodes for name in set(node.used))
         self._in_lm: dict[str, tuple[str, int]] = {}
@@ -137,7 +150,7 @@ class _Scheduler:
         if name not in self._in_dram:
             raise CompilerError(f"value {name!r} is needed in local memory but was not kept")
         source = self._graph.values[self._in_dram[name]]
-        fetched = self._derive(source, name, "Download", wanted or Location.LM0)
+        fetched = self._derive(source, name, "Download", wanted or self._home(name))
         self._graph.nodes.append(MNNode("MNCoreDownload", fetched.name, [source.name], [fetched.name]))
         self._in_lm[name] = (fetched.name, step)
         return fetched.name

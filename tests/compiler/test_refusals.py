@@ -52,7 +52,7 @@ def test_share_of_local_memory_is_honoured() -> None:
         compile_model(model, Options.resolve({"sram_budget": 0.01}, {}))
 
 
-@pytest.mark.parametrize("option, value", [("scheduler", "auto_recompute_sa"), ("float_dtype", "double")])
+@pytest.mark.parametrize("option, value", [("float_dtype", "double")])
 def test_options_without_implementation_are_refused(option: str, value: str) -> None:
     with pytest.raises(UnsupportedOperator, match=f"{option}='{value}'"):
         compile_model(_gemm(8, 8, 8), Options.resolve({option: value}, {}))

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from mlsdk import CacheOptions, CompiledFunction, Context, MNDevice, TensorProxy, set_tensor_name_in_module
-from mlsdk.errors import AppFileError, CompileError, CompileOptionError, DeviceBusyError, DeviceError, ValueRangeError
+from mlsdk.errors import AppFileError, CompileError, DeviceBusyError, DeviceError, ValueRangeError
 
 BATCH = 125
 X = torch.rand(BATCH, 256, generator=torch.Generator().manual_seed(0)) - 0.5
@@ -188,9 +188,4 @@ class TestRefusals:
     def test_operator_without_emitter(self, context: Context, tmp_path: Path) -> None:
         with pytest.raises(CompileError, match="Erf"):
             context.compile(lambda i: {"y": torch.erf(i["x"])}, {"x": X}, tmp_path / "c")
-        assert os.listdir(tmp_path) == []
-
-    def test_scheduler_that_is_not_there(self, context: Context, net: Net, tmp_path: Path) -> None:
-        with pytest.raises((CompileError, CompileOptionError), match="auto_recompute_sa"):
-            context.compile(net.logits, {"x": X}, tmp_path / "c", options={"scheduler": "auto_recompute_sa"})
         assert os.listdir(tmp_path) == []

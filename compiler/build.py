@@ -1,0 +1,62 @@
+"""From a placed graph to a timed program: the last phases, done for every candidate that is compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from compiler.emit.link import emit_program
+from compiler.phases import Phases
+from compiler.plan.addresses import Addresses, plan_addresses
+from compiler.plan.history import LayoutHistory
+from compiler.schedulers.placement import Schedule
+
+if TYPE_CHECKING:
+    from compiler.options import Options
+    from hw.model import Timing
+    from hw.program import Program
+
+
+@dataclass
+class Built:
+    """A finished candidate.  layout, scheduler: what it is made of, for the report.  history: of its layouts."""
+
+    schedule: Schedule
+    addresses: Addresses
+    program: Program
+    timing: Timing
+    layout: str = ""
+    scheduler: str = ""
+    history: LayoutHistory = field(default_factory=LayoutHistory)
+
+    @property
+    def cycles(self) -> int:
+        """What candidates are compared by."""
+        return self.timing.cycles
+
+
+def build(schedule: Schedule, options: Options, phases: Phases) -> Built:
+    """Addresses, code, assembly and time of a placed graph.  Raises CompilerError."""
+    from hw.model import simulate
+    from hw.spec import default_spec
+    from isa.assemble import assemble
+
+    with phases("address planner"):
+        addresses = plan_addresses(schedule.graph, options["sram_budget"])
+        if not options["CODEGEN_IGNORE_LAYOUT_CHECK"]:
+            schedule.graph.verify()
+    with phases("emission"):
+        text = emit_program(schedule.graph, addresses.scratch)
+    with phases("assembly"):
+        program = assemble(text, name="model.vsm")
+    with phases("time model"):
+        timing = simulate(program, default_spec())
+    return Built(schedule, addresses, program, timing)
+
+
+def graph_text(schedule: Schedule) -> str:
+    """What decides the code of a placed graph: nodes, layouts and memories; equal texts make equal programs."""
+    graph = schedule.graph
+    lines = [f"{node} {node.attrs}" for node in graph.nodes]
+    lines += [f"{v.name} {v.layout} {v.loc} {v.pad_type} {v.parent}" for v in graph.values.values()]
+    return "\n".join(lines)

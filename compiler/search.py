@@ -1,0 +1,177 @@
+"""Which layouts and which schedule a program gets: candidates are built, timed and compared (seed 4.2.1 to 4.2.2.5).
+
+Planner `lpz` compares the ways to spread matrix products and, where they differ, both ways to propagate layouts; `bidi`
+and `legacy` take one.  The simple schedulers give one candidate for each; `auto_recompute_sa` adds the best results of
+annealing and of a beam search around them, and never does worse than the simple ones, which it builds too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from compiler.build import Built, build, graph_text
+from compiler.errors import CompilerError
+from compiler.graph import MNGraph, to_l3ir
+from compiler.nodesim import ResultStore, SimulationSettings, simulate_nodes
+from compiler.nodesim.patterns import mode_for
+from compiler.phases import Phases
+from compiler.plan.history import LayoutHistory
+from compiler.plan.layout_spec import LayoutSpecs
+from compiler.plan.layouts import plan_layouts
+from compiler.plan.strategy import variants
+from compiler.schedulers.schedule import SCHEDULERS
+
+if TYPE_CHECKING:
+    from compiler.options import Options
+
+ANNEALED = "auto_recompute_sa"
+#: Built before annealing: its result must not be worse than theirs.
+_BEFORE_ANNEALING = ("spill_opt", "reuse_consecutive")
+
+
+@dataclass
+class Search:
+    """One search.  candidates: everything that was tried, for report.json.  simulation: of the winner's layouts, for
+    simulation_result.json.
+    """
+
+    options: Options
+    phases: Phases
+    specs: LayoutSpecs
+    store: ResultStore | None = None
+    candidates: list[dict[str, Any]] = field(default_factory=list)
+    simulation: dict[str, Any] = field(default_factory=dict)
+    _seen: dict[str, Built] = field(default_factory=dict)
+    _first_error: CompilerError | None = None
+
+    def run(self, graph: MNGraph) -> Built:
+        """The best candidate.  Raises the error of the first one when none can be built."""
+        plans = list(self._plans(graph))
+        scheduler = self.options["scheduler"]
+        simple = list(SCHEDULERS) if self._every else list(_BEFORE_ANNEALING) if scheduler == ANNEALED else [scheduler]
+        built = [b for plan in plans for name in simple if (b := self._simple(plan, name)) is not None]
+        if not built:
+            if self._first_error is None:
+                raise CompilerError("no layout of the graph can be planned")
+            raise self._first_error
+        if scheduler == ANNEALED:
+            built += self._annealed(plans, built)
+        best = min(built, key=lambda candidate: candidate.cycles)
+        self._simulate_winner(plans, best)
+        return best
+
+    @property
+    def _every(self) -> bool:
+        return bool(self.options["CODEGEN_FIND_BEST_COMPILE_OPTIONS"])
+
+    @property
+    def _planner(self) -> str:
+        return "lpz" if self.options["CODEGEN_LAYOUT_PLANNER_Z"] else str(self.options["layout_planner"])
+
+    def _plans(self, graph: MNGraph) -> Iterator[Plan]:
+        """The graph with layouts, in every way that is to be compared, each different one once."""
+        options = self.options
+        wide = self._planner == "lpz" or self._every or options["CODEGEN_FIND_BETTER_COMPILE_OPTIONS"]
+        spread = variants(graph) if wide else [graph]
+        if options["CODEGEN_GEMM_FORCE_CHANNEL_SPLIT"]:
+            spread = variants(graph)[1:] or spread
+        ways = (False, True) if self._planner == "lpz" or self._every else (self._planner == "bidi",)
+        seen: set[str] = set()
+        for number, variant in enumerate(spread):
+            for both in ways:
+                history = LayoutHistory()
+                try:
+                    with self.phases("layout planner"):
+                        planned = plan_layouts(variant, both_directions=both, specs=self.specs, history=history)
+                except CompilerError as error:
+                    self._first_error = self._first_error or error
+                    continue
+                text = to_l3ir(planned)
+                if text not in seen:
+                    seen.add(text)
+                    yield Plan(planned, f"{'bidi' if both else 'legacy'}, spread {number}", history)
+
+    def _simple(self, plan: Plan, scheduler: str) -> Built | None:
+        try:
+            with self.phases("scheduler"):
+                schedule = SCHEDULERS[scheduler](plan.graph, self.options["sram_budget"])
+        except CompilerError as error:
+            self._refused(plan, scheduler, error)
+            return None
+        return self._built(plan, scheduler, schedule)
+
+    def _built(self, plan: Plan, scheduler: str, schedule: Any) -> Built | None:
+        """Build a candidate unless an equal one was built before."""
+        text = graph_text(schedule)
+        if text in self._seen:
+            return self._seen[text]
+        try:
+            built = build(schedule, self.options, self.phases)
+        except CompilerError as error:
+            self._refused(plan, scheduler, error)
+            return None
+        built = replace(built, layout=plan.name, scheduler=scheduler, history=plan.history)
+        self._seen[text] = built
+        self.candidates.append({"layout": plan.name, "scheduler": scheduler, "cycles": built.cycles})
+        return built
+
+    def _refused(self, plan: Plan, scheduler: str, error: CompilerError) -> None:
+        self._first_error = self._first_error or error
+        self.candidates.append({"layout": plan.name, "scheduler": scheduler, "error": str(error)})
+
+    def _settings(self, mode: str) -> SimulationSettings:
+        return SimulationSettings(
+            mode,
+            threads=self.options["num_threads"],
+            allow_unexpected=self.options["CODEGEN_NODE_SIM_ALLOW_UNEXPECTED_FAIL"],
+            store=self.store,
+            progress=self.phases.progress,
+        )
+
+    @property
+    def _mode(self) -> str:
+        return mode_for(self.options["simulation_mode"], self.options["scheduler"])
+
+    def _annealed(self, plans: list[Plan], built: list[Built]) -> Iterator[Built]:
+        """Results of annealing on the layouts that look best so far."""
+        from compiler.schedulers.annealing.explore import Exploration
+
+        best: dict[str, int] = {}
+        for candidate in built:
+            best[candidate.layout] = min(candidate.cycles, best.get(candidate.layout, candidate.cycles))
+        ranked = sorted((plan for plan in plans if plan.name in best), key=lambda plan: (best[plan.name], plan.name))
+        wanted = 2 if self.options["CODEGEN_FIND_BETTER_COMPILE_OPTIONS"] else 1
+        for plan in ranked if self._every else ranked[:wanted]:
+            with self.phases("node simulation"):
+                costs = simulate_nodes(plan.graph, self._settings(self._mode))
+            plan.simulation = dict(costs.record)
+            exploration = Exploration(plan.graph, costs, self.options, self.phases)
+            for schedule in exploration.annealed():
+                found = self._built(plan, ANNEALED, schedule)
+                if found is not None:
+                    exploration.tell(found.cycles)
+                    yield found
+            for schedule in exploration.beam(lambda schedule: graph_text(schedule) in self._seen):
+                found = self._built(plan, f"{ANNEALED}, beam", schedule)
+                if found is not None:
+                    exploration.tell(found.cycles)
+                    yield found
+
+    def _simulate_winner(self, plans: list[Plan], best: Built) -> None:
+        plan = next(plan for plan in plans if plan.name == best.layout)
+        if not plan.simulation:
+            with self.phases("node simulation"):
+                plan.simulation = dict(simulate_nodes(plan.graph, self._settings(self._mode)).record)
+        self.simulation = plan.simulation
+
+
+@dataclass
+class Plan:
+    """A graph with layouts.  simulation: what node simulation found of it, once it has run."""
+
+    graph: MNGraph
+    name: str
+    history: LayoutHistory
+    simulation: dict[str, Any] = field(default_factory=dict)
