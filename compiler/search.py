@@ -48,10 +48,15 @@ class Search:
 
     def run(self, graph: MNGraph) -> Built:
         """The best candidate.  Raises the error of the first one when none can be built."""
-        plans = list(self._plans(graph))
         scheduler = self.options["scheduler"]
         simple = list(SCHEDULERS) if self._every else list(_BEFORE_ANNEALING) if scheduler == ANNEALED else [scheduler]
-        built = [b for plan in plans for name in simple if (b := self._simple(plan, name)) is not None]
+        plans: list[Plan] = []
+        built: list[Built] = []
+        for spreads in self._spreads(graph):
+            plans = list(self._plans(spreads))
+            built = [b for plan in plans for name in simple if (b := self._simple(plan, name)) is not None]
+            if built:
+                break
         if not built:
             if self._first_error is None:
                 raise CompilerError("no layout of the graph can be planned")
@@ -70,13 +75,17 @@ class Search:
     def _planner(self) -> str:
         return "lpz" if self.options["CODEGEN_LAYOUT_PLANNER_Z"] else str(self.options["layout_planner"])
 
-    def _plans(self, graph: MNGraph) -> Iterator[Plan]:
-        """The graph with layouts, in every way that is to be compared, each different one once."""
+    def _spreads(self, graph: MNGraph) -> list[list[MNGraph]]:
+        """The ways to spread matrix products: all to be compared, or one after the other until one can be built."""
         options = self.options
-        wide = self._planner == "lpz" or self._every or options["CODEGEN_FIND_BETTER_COMPILE_OPTIONS"]
-        spread = variants(graph) if wide else [graph]
+        found = variants(graph)
         if options["CODEGEN_GEMM_FORCE_CHANNEL_SPLIT"]:
-            spread = variants(graph)[1:] or spread
+            found = found[1:] or found
+        wide = self._planner == "lpz" or self._every or options["CODEGEN_FIND_BETTER_COMPILE_OPTIONS"]
+        return [found] if wide else [[one] for one in found]
+
+    def _plans(self, spread: list[MNGraph]) -> Iterator[Plan]:
+        """The graphs with layouts, in every way that is to be compared, each different one once."""
         ways = (False, True) if self._planner == "lpz" or self._every else (self._planner == "bidi",)
         seen: set[str] = set()
         for number, variant in enumerate(spread):

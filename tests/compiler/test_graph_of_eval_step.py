@@ -48,6 +48,6 @@ def test_report_adds_up_and_counts_flops_as_the_vendor_does(compiled) -> None:  
 def test_default_planner_beats_the_plain_layouts(compiled) -> None:  # type: ignore[no-untyped-def]
     plain = compile_model(models.mlp(125, [1, 32, 32], 256, 10), Options.resolve({"layout_planner": "legacy"}, {}))
     assert compiled.report["vsm_cycles"] < plain.report["vsm_cycles"] <= 7_500
-    same = ("x", "correct")
+    same = ("t", "x", "correct")
     assert [str(compiled.graph.values[n].layout) for n in same] == [str(plain.graph.values[n].layout) for n in same]
     assert [compiled.graph.values[n].addr for n in ("t", "x")] == [plain.graph.values[n].addr for n in ("t", "x")]
