@@ -31,7 +31,7 @@ class Asm:
         self._open: list[int] = []
 
     def op(self, text: str) -> None:
-        """One PE item."""
+        """One PE item, or several that have to share a line, separated by "; "."""
         self.lines.append(text)
 
     def mv(self, mnemonic: str, size: int, operands: str) -> int:

@@ -70,6 +70,6 @@ def _decode(text: str, node: MNNode) -> Line:
             return parse_mv(text)
         if text.startswith("nop; wait i"):
             return Step(nop=True, wait=int(text[-2:], 16), text=text)
-        return Step(items=(parse_item(text),), text=text)
+        return Step(items=tuple(map(parse_item, text.split("; "))), text=text)
     except Exception as error:
         raise CompilerError(f"{node}: the emitter wrote a line the assembler refuses: {text!r}: {error}") from error

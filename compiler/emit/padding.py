@@ -9,6 +9,7 @@ word_index[w].
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.emit.asm import Asm, flat
@@ -80,7 +81,8 @@ def _refill_axis(asm: Asm, place: Stream, axis: AxisIndex) -> None:
         return
     prec = LANE_PREC[lanes]
     if any(max(threshold) > 0 for threshold in by_threshold):
-        _emit_base(asm, prec, axis)
+        asm.op(f"zero {BASE}")
+        emit_index(asm, prec, axis.terms, BASE, DIGIT, CONSTANT)
     for threshold, addresses in by_threshold.items():
         mask = ""
         if max(threshold) > 0:
@@ -96,28 +98,25 @@ def _refill_axis(asm: Asm, place: Stream, axis: AxisIndex) -> None:
             asm.op(f"lpassa {PAD} $l{place.lm}{flat([place.addr + 2 * a for a in group])}{mask}")
 
 
-def _emit_base(asm: Asm, prec: str, axis: AxisIndex) -> None:
-    """BASE <- the level part of the index, the same in every lane."""
-    asm.op(f"zero {BASE}")
-    for level, stride, extent, weight in axis.terms:
-        fixed, members = FIXED[level]
-        digit = fixed
+def emit_index(
+    asm: Asm, prec: str, terms: Sequence[tuple[str, int, int, int]], base: str, digit: str, constant: str
+) -> None:
+    """Add the level part of an index to every lane of register `base` (terms as in AxisIndex).
+
+    digit, constant: registers to use, `constant` in the other GRF than the two.
+    """
+    for level, stride, extent, weight in terms:
+        source, members = FIXED[level]
         if stride > 1:
-            _imm(asm, stride.bit_length() - 1)
-            asm.op(f"u{prec}lsr {digit} {CONSTANT} {DIGIT}")
-            digit = DIGIT
+            asm.op(f'imm us"{stride.bit_length() - 1}" {constant}')
+            asm.op(f"u{prec}lsr {source} {constant} {digit}")
+            source = digit
         if stride * extent < members:
-            _imm(asm, extent - 1)
-            asm.op(f"{prec}and {digit} {CONSTANT} {DIGIT}")
-        elif digit == fixed:
-            asm.op(f"{prec}passa {fixed} {DIGIT}")
+            asm.op(f'imm us"{extent - 1}" {constant}')
+            asm.op(f"{prec}and {source} {constant} {digit}")
+            source = digit
         for bit in range(weight.bit_length()):
             if weight >> bit & 1:
-                _imm(asm, bit)
-                asm.op(f"{prec}lsl {DIGIT} {CONSTANT} $nowrite")
-                asm.op(f"{prec}add $aluf {BASE} {BASE}")
-
-
-def _imm(asm: Asm, value: int) -> None:
-    """CONSTANT <- a small count or bit mask, in every half word (so in every element of any width as a shift count)."""
-    asm.op(f'imm us"{value}" {CONSTANT}')
+                asm.op(f'imm us"{bit}" {constant}')
+                asm.op(f"{prec}lsl {source} {constant} $nowrite")
+                asm.op(f"{prec}add $aluf {base} {base}")

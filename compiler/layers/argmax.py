@@ -1,7 +1,6 @@
-"""ArgMax, ReduceMax: the largest element along the last axis of a matrix, its index or its value.
+"""ArgMax and ArgMin along one axis of a value in any complete layout that does not split the axis over L2Bs.
 
-The axis must lie in addresses, words and PEs, alike in all MABs: `((8_L2B, 8_L1B, rows), (tiles:rows, 4_W, 4_PE);
-B@[MAB])`; the result has one element per row in every word, PE and MAB.
+The result keeps the layout of the other axes and lies alike in all members of the levels of the reduced one.
 """
 
 from __future__ import annotations
@@ -11,111 +10,106 @@ from typing import ClassVar
 
 import numpy as np
 
-from compiler.emit.argmax import RowReduce, emit_argmax, emit_row_max
+from compiler.emit.argmax import ArgJob, emit_arg
 from compiler.emit.asm import Asm
+from compiler.emit.fold import FoldJob, FoldOp
+from compiler.emit.transfer import Route
 from compiler.errors import UnsupportedOperator
 from compiler.graph import MNGraph, MNNode, MNType
-from compiler.layers.base import NEG_INF, Assignment, EmitContext, Layer, PadNeed, Raw, raw_float
-from compiler.layers.layouts import default_layout
-from compiler.layers.rowview import RowView, row_view
-from compiler.layout import Axis, Layout, PadLayout
+from compiler.layers.base import Assignment, EmitContext, Layer, PadNeed, Raw, SliceAxis, raw_float
+from compiler.layers.foldmath import normalised
+from compiler.layers.layouts import rows_layout
+from compiler.layers.padding import axis_index
+from compiler.layers.reduce import KINDS
+from compiler.layout import Layout, Level, PadLayout
+from compiler.layout.folding import Folding, fold, keep_dims
 
-LANES = {MNType.HALF: 4, MNType.FLOAT: 2}
-
-
-def _axis(node: MNNode) -> int:
-    if node.op_type == "ArgMax":
-        return int(node.attrs.get("axis", 0))
-    axes = node.attrs.get("axes", ())
-    if len(axes) != 1:
-        raise UnsupportedOperator(
-            f"{node.op_type} {node.outputs[0]!r}: exactly one axis is supported, got {list(axes)}"
-        )
-    return int(axes[0])
+EXTREME = {"ArgMax": "ReduceMax", "ArgMin": "ReduceMin"}
+OFFER = {4: FoldOp("lpassa", "smin", "$aluf", "hmin"), 2: FoldOp("lpassa", "imin", "$aluf", "fmin")}
+#: Largest index that fits an element as a positive integer.
+MOST = {4: 0x7FFE, 2: 0x7FFFFFFE}
 
 
-class RowMax(Layer):
-    """Reduction of the last axis of a matrix to its maximum."""
+class ArgExtreme(Layer):
+    """The first index of the largest or smallest element."""
 
-    op_types: ClassVar[tuple[str, ...]] = ("ArgMax", "ReduceMax")
+    op_types: ClassVar[tuple[str, ...]] = tuple(EXTREME)
 
-    def same_type(self, node: MNNode) -> tuple[str, ...]:
-        return () if node.op_type == "ArgMax" else (node.inputs[0], node.outputs[0])
+    @staticmethod
+    def _axis(node: MNNode, graph: MNGraph) -> int:
+        return int(node.attrs.get("axis", 0)) % len(graph.values[node.inputs[0]].shape)
+
+    @staticmethod
+    def _folding(node: MNNode, graph: MNGraph, layout: Layout) -> Folding | None:
+        """The reduction in a layout, or None when it cannot be done there.
+
+        Elements of one result have to fill the long word where they are halves, since the index takes more than one.
+        """
+        lanes = graph.values[node.inputs[0]].dtype.words_per_lw
+        folding = fold(layout, (ArgExtreme._axis(node, graph),), lanes)
+        if folding is None or folding.l2b_move is not None:
+            return None
+        apart = lanes == 4 and folding.bits[Level.W] | folding.copies[Level.W] != 3
+        return None if apart else folding
 
     def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
-        value = graph.values[node.inputs[0]]
-        return [default_layout(value).layout] + [None] * (len(node.inputs) - 1)
+        return [rows_layout(graph.values[node.inputs[0]], (self._axis(node, graph),)).layout]
+
+    def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
+        axis, keep = self._axis(node, graph), bool(node.attrs.get("keepdims", 1))
+        others = [n for n in range(len(graph.values[node.inputs[0]].shape)) if n != axis]
+        return [SliceAxis({0: n}, {0: n if keep or n < axis else n - 1}) for n in others]
 
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
     ) -> Assignment:
-        value = graph.values[node.inputs[0]]
-        if len(value.shape) != 2 or _axis(node) not in (1, -1):
-            raise UnsupportedOperator(
-                f"{node.op_type} {node.outputs[0]!r}: only the last axis of a matrix is supported, got axis "
-                f"{_axis(node)} of {value.shape}"
-            )
+        value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
+        where = f"{node.op_type} {node.outputs[0]!r}"
         if node.attrs.get("select_last_index", 0):
-            raise UnsupportedOperator(f"ArgMax {node.outputs[0]!r}: select_last_index=1 has no emitter")
-        if value.dtype not in LANES:
-            raise UnsupportedOperator(f"{node.op_type} {node.outputs[0]!r}: element type {value.dtype} has no emitter")
-        layout = inputs[0]
-        view = row_view(layout, LANES[value.dtype]) if layout is not None else None
-        if layout is None or view is None:
-            layout = default_layout(value)
-            view = row_view(layout, LANES[value.dtype])
-        assert view is not None
-        rows, out = view.result, graph.values[node.outputs[0]]
-        if len(out.shape) == 2:
-            rows = Layout((*rows.axes, Axis(())), rows.broadcast)
-        return Assignment((layout, *([None] * (len(node.inputs) - 1))), (PadLayout(out.shape, rows),))
+            raise UnsupportedOperator(f"{where}: select_last_index=1 has no emitter")
+        if value.dtype not in KINDS[EXTREME[node.op_type]].ops:
+            raise UnsupportedOperator(f"{where}: element type {value.dtype} has no emitter, use Half, Float or Int")
+        axis, rank = self._axis(node, graph), len(value.shape)
+        for layout in (inputs[0], rows_layout(value, (axis,))):
+            folding = self._folding(node, graph, layout.layout) if layout is not None else None
+            if layout is None or folding is None:
+                continue
+            if layout.padded_shape[axis] - 1 > MOST[value.dtype.words_per_lw]:
+                raise UnsupportedOperator(f"{where}: {value.shape[axis]} candidates exceed indices of {value.dtype}")
+            result = keep_dims(folding.result, rank, (axis,)) if len(out.shape) == rank else folding.result
+            return Assignment((layout,), (PadLayout(out.shape, result),))
+        raise UnsupportedOperator(f"{where}: no layout of {value.shape} can be reduced along axis {axis}")
 
     def padding(self, node: MNNode, graph: MNGraph) -> dict[int, PadNeed]:
-        return {0: PadNeed(NEG_INF, (1,))}
-
-    def scratch(self, node: MNNode, graph: MNGraph) -> dict[str, int]:
-        return {"other": 8 * len(self._view(node, graph).tiles)} if node.op_type == "ArgMax" else {}
-
-    @staticmethod
-    def _view(node: MNNode, graph: MNGraph) -> RowView:
-        value = graph.values[node.inputs[0]]
-        assert value.layout is not None
-        view = row_view(value.layout, LANES[value.dtype])
-        assert view is not None
-        return view
+        return {0: PadNeed(KINDS[EXTREME[node.op_type]].pad, (self._axis(node, graph),))}
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
-        value = ctx.graph.values[node.inputs[0]]
-        assert value.layout is not None
+        value, out = ctx.graph.values[node.inputs[0]], ctx.graph.values[node.outputs[0]]
+        assert value.layout is not None and out.layout is not None
+        folding = self._folding(node, ctx.graph, value.layout.layout)
+        assert folding is not None
+        lanes, route = value.dtype.words_per_lw, Route.of(out.layout)
         source, target = ctx.stream(node.inputs[0]), ctx.stream(node.outputs[0])
-        view = self._view(node, ctx.graph)
-        if value.layout.padded_shape[1] > 0x7FFF and value.dtype is MNType.HALF:
-            raise UnsupportedOperator(f"ArgMax {node.outputs[0]!r}: {value.shape[1]} classes exceed 16-bit indices")
-        job = RowReduce(
-            lanes=LANES[value.dtype],
-            src_lm=source.lm,
-            rows=tuple(tuple(source.addr + 2 * (row + tile) for tile, _ in view.tiles) for row, _ in view.rows),
-            tile_index=tuple(index for _, index in view.tiles),
-            word_index=view.word_index,
-            pe_weight=view.pe_weight,
-            out_lm=target.lm,
-            out=tuple(target.addr + 2 * place for _, place in view.rows),
-            scratch=ctx.scratch.get(target.lm, 0),
+        src = (source.lm, source.addr)
+        index = axis_index(value, self._axis(node, ctx.graph))
+        op = KINDS[EXTREME[node.op_type]].ops[value.dtype]
+        job = ArgJob(
+            best=FoldJob(op, folding, lanes, src, None, route),
+            offers=FoldJob(OFFER[lanes], folding, lanes, src, None, route, bank=1),
+            lm=target.lm,
+            addr=target.addr,
+            tile_index=tuple(index.addresses[lw] for lw in folding.tiles[0]),
+            word_index=index.words,
+            terms=index.terms,
         )
-        if node.op_type == "ArgMax":
-            emit_argmax(asm, job)
-        else:
-            emit_row_max(asm, job)
+        emit_arg(asm, job)
 
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
         value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
-        numbers = raw_float(value, inputs[0]) + np.float32(0)
-        index = numbers.argmax(axis=1)
-        if node.op_type == "ArgMax":
-            return [index.astype(np.uint32).reshape(out.shape)]
-        best = np.take_along_axis(inputs[0], index[:, None], axis=1)
-        zero = np.take_along_axis(numbers, index[:, None], axis=1) == 0
-        return [np.where(zero, inputs[0].dtype.type(0), best).reshape(out.shape)]
+        integer = value.dtype is MNType.INT
+        numbers = inputs[0].view(np.int32) if integer else normalised(raw_float(value, inputs[0]))
+        find = np.argmax if node.op_type == "ArgMax" else np.argmin
+        return [find(numbers, axis=self._axis(node, graph)).astype(np.uint32).reshape(out.shape)]
 
 
-LAYERS: tuple[Layer, ...] = (RowMax(),)
+LAYERS: tuple[Layer, ...] = (ArgExtreme(),)

@@ -144,8 +144,10 @@ class Layer(ABC):
         """The record that serves this node, where an operator has several that a planner chooses from."""
         return self
 
-    def delivers_in_dram(self, node: MNNode) -> bool:
-        """Whether the output of this node is delivered in DRAM (the class attribute `to_dram` unless it depends)."""
+    def delivers_in_dram(self, node: MNNode, graph: MNGraph) -> bool:
+        """Whether the output of this node is delivered in DRAM: the class attribute `to_dram` unless it depends on the
+        node or on the layouts, which are settled by then.
+        """
         return self.to_dram
 
     def single_values(self, node: MNNode) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ class Gemm(Layer):
     def single_values(self, node: MNNode) -> tuple[str, ...]:
         return tuple(node.inputs[2:3])
 
-    def delivers_in_dram(self, node: MNNode) -> bool:
+    def delivers_in_dram(self, node: MNNode, graph: MNGraph) -> bool:
         return "spread" in node.attrs and _spread(node).over_l2b
 
     def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:

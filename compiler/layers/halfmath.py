@@ -10,8 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.layout import Level, PadLayout, Places
-
 U16 = NDArray[np.uint16]
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
@@ -64,9 +62,11 @@ def block_float(bits: U16) -> tuple[I64, I64]:
 
 
 def round_single(values: NDArray[np.float64]) -> F32:
-    """RNE of exact float64 values to single, denormals flushed to +0, zeros positive."""
-    single = values.astype(np.float32)
-    tiny = np.abs(single) < np.float32(2.0**-126)
+    """RNE of exact float64 values to single, with an unbounded exponent; then denormals become +0, zeros positive."""
+    small = np.abs(values) < 2.0**-100
+    single = np.where(small, values * 2.0**100, values).astype(np.float32)
+    tiny = small & (np.abs(single) < np.float32(2.0**-26))
+    single = np.where(small, single * np.float32(2.0**-100), single)
     return np.where(tiny, np.float32(0), single).astype(np.float32)
 
 
@@ -188,51 +188,3 @@ def add_halves(parts: U16) -> U16:
     shifted = rne_shift((512 + mantissa) << 3, top - exponent)
     total = np.where(exponent == 0, 0, np.where(sign == 1, -shifted, shifted)).sum(axis=0)
     return _exact_to_half(total * np.exp2((top[0] - 31 - 12).astype(np.float64)))
-
-
-def add_single(x: F32, y: F32) -> F32:
-    """`fvadd`: x + y with the addend aligned as in numerics.md 3.5."""
-    a, b = x.astype(np.float64), y.astype(np.float64)
-    ep = np.frexp(a)[1] - 1
-    ez = np.frexp(b)[1] - 1
-    unit = np.exp2((ep - 41).astype(np.float64))
-    steps = np.floor(np.abs(b) / unit)
-    steps = np.where((steps * unit != np.abs(b)) & (steps % 2 == 0), steps + 1, steps)
-    aligned = np.where(ep - ez >= 43, 0.0, np.sign(b) * steps * unit)
-    kept = np.where(ez - ep >= 26, 0.0, a)
-    return round_single(np.where((a == 0) | (b == 0), a + b, kept + aligned))
-
-
-def full_sum(values: F32, layout: PadLayout) -> F32:
-    """The sum of all elements as the chip forms it: addresses in order, words, PEs (as PE 0 adds them), three circuits.
-
-    values: the plain shape; the padding counts as zero.  Returns a scalar array.
-    """
-    l2b, l1b, mab, pe, addr, word = np.meshgrid(*(np.arange(n) for n in (8, 8, 16, 4, layout.num_lw, 2)), indexing="ij")
-    index = layout.elements_at(Places(l2b, l1b, mab, pe, addr, word, np.zeros_like(l2b)))
-    padded = np.zeros(layout.padded_shape, np.float32)
-    padded[tuple(slice(n) for n in layout.shape)] = values
-    grid = np.where(index < 0, np.float32(0), padded.ravel()[index])
-    total = round_single(grid[..., 0, :].astype(np.float64))
-    for lw in range(1, layout.num_lw):
-        total = add_single(total, grid[..., lw, :])
-    if not layout.is_broadcast(Level.W):
-        total = add_single(total[..., ::-1], total)
-    if not layout.is_broadcast(Level.PE):
-        total = add_single(np.roll(total, 1, axis=3), total)
-        total = add_single(np.roll(total, 2, axis=3), total)
-    lanes = total[:, :, :, 0, 0]
-    if layout.is_broadcast(Level.MAB):
-        lanes = lanes[:, :, 0]
-    else:
-        first = np.stack([_reduced(lanes[:, :, 4 * h : 4 * h + 4], axis=2) for h in range(4)])
-        lanes = _reduced(first, axis=0)
-    lanes = lanes[:, 0] if layout.is_broadcast(Level.L1B) else _reduced(lanes, axis=1)
-    if layout.is_broadcast(Level.L2B):
-        return np.asarray(lanes[0])
-    return np.asarray(_reduced(_reduced(lanes.reshape(4, 2), axis=1), axis=0))
-
-
-def _reduced(parts: F32, axis: int) -> F32:
-    """One reduction circuit over `axis`, rounded to single."""
-    return round_single(reduce_single(np.moveaxis(parts, axis, 0)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from compiler.graph import MNValue
 from compiler.layers.base import rows_axis, rows_per_l1b
 from compiler.layout import Layout, Level, PadLayout
@@ -39,3 +41,29 @@ def default_layout(value: MNValue) -> PadLayout:
 def rows_only(rows: int) -> Layout:
     """One element per row, the same in every word, PE and MAB: results of row reductions."""
     return Layout.build([rows_axis(rows)])
+
+
+def rows_layout(value: MNValue, axes: Sequence[int]) -> PadLayout:
+    """A layout in which the elements along `axes` of one result lie inside a MAB.
+
+    The longest other axis is laid over L2B, L1B and addresses, the last of `axes` over addresses, words and PEs, all
+    others over addresses.
+    """
+    rank = len(value.shape)
+    kept = [axis for axis in range(rank) if axis not in axes]
+    rows = max(kept, key=lambda axis: value.shape[axis], default=None)
+    inner = max(axes, default=None)
+    words = WORDS.get(value.dtype.words_per_lw, 1)
+    digits: list[list[tuple[int, Level, int]]] = [[] for _ in range(rank)]
+    stride = 1
+    if rows is not None:
+        digits[rows] = rows_axis(value.shape[rows])
+        stride = digits[rows][-1][0]
+    for axis in reversed(range(rank)):
+        if axis == rows:
+            continue
+        count = -(-value.shape[axis] // (4 * words)) if axis == inner else value.shape[axis]
+        lanes = [(words, Level.W, 1), (4, Level.PE, 1)] if axis == inner else []
+        digits[axis] = [d for d in [(count, Level.ADDR, stride), *lanes] if d[0] > 1]
+        stride *= count
+    return PadLayout(value.shape, Layout.build(digits))

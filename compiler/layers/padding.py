@@ -1,4 +1,4 @@
-"""MNCoreRefillPadding: overwrite the padding of a value with zero or minus infinity, in place."""
+"""MNCoreRefillPadding: overwrite the padding of a value with a constant, in place."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from typing import ClassVar
 
 from compiler.emit.asm import Asm
 from compiler.emit.padding import AxisIndex, emit_refill
-from compiler.graph import MNGraph, MNNode, MNType, MNValue
-from compiler.layers.base import DIRTY, NEG_INF, ZERO, EmitContext, Layer
+from compiler.graph import MNGraph, MNNode, MNType, MNValue, PadType
+from compiler.graph.dtypes import fill_bits
+from compiler.layers.base import DIRTY, ZERO, EmitContext, Layer
 from compiler.layers.moves import Move
 from compiler.layout import Level
 
-MINUS_INFINITY = {MNType.HALF: 0xFE00, MNType.FLOAT: 0xFF800000, MNType.DOUBLE: 0xFFF0000000000000}
-
 
 def pad_element(kind: str, dtype: MNType) -> int:
-    """Raw bits of the padding element of a kind (floating point only for NegInf)."""
-    return MINUS_INFINITY[dtype] if kind == NEG_INF else 0
+    """Raw bits of the padding element of a kind."""
+    return fill_bits(PadType(kind), dtype)
 
 
 def axis_index(value: MNValue, axis: int) -> AxisIndex:
@@ -38,7 +37,7 @@ def axis_index(value: MNValue, axis: int) -> AxisIndex:
 
 
 class RefillPadding(Move):
-    """Attributes: `kind` (Zero, NegInf), `axes` whose padding counts."""
+    """Attributes: `kind` (Zero, One, Inf, NegInf), `axes` whose padding counts."""
 
     op_types: ClassVar[tuple[str, ...]] = ("MNCoreRefillPadding",)
     alias: ClassVar[bool] = True

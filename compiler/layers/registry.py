@@ -18,7 +18,7 @@ MODULES = (
     "index_move",
     "moves",
     "padding",
-    "reduce_sum",
+    "reduce",
     "shape",
     "switch",
 )

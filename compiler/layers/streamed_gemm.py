@@ -62,7 +62,7 @@ class StreamedGemm(Layer):
     def single_values(self, node: MNNode) -> tuple[str, ...]:
         return tuple(node.inputs[2:3])
 
-    def delivers_in_dram(self, node: MNNode) -> bool:
+    def delivers_in_dram(self, node: MNNode, graph: MNGraph) -> bool:
         return banks(node) == "K"
 
     def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:

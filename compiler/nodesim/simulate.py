@@ -85,7 +85,7 @@ def _movable(graph: MNGraph) -> Iterator[str]:
         for position, name in enumerate(node.inputs):
             if name and position not in layer.streamed and graph.values[name].loc is not Location.IMM:
                 wanted[name] = None
-        if not layer.delivers_in_dram(node):
+        if not layer.delivers_in_dram(node, graph):
             wanted.update(dict.fromkeys(node.outputs))
     return iter(wanted)
 

@@ -11,7 +11,7 @@ from compiler.graph import MNGraph, MNNode
 from compiler.plan.importer import IMMEDIATES
 
 PRODUCTS = ("Gemm", "MatMul")
-ROW_REDUCTIONS = ("ArgMax", "ReduceMax")
+ROW_REDUCTIONS = ("ArgMax", "ArgMin", "ReduceMax", "ReduceMin")
 
 
 def label_genes(graph: MNGraph) -> None:

@@ -13,6 +13,12 @@ from compiler.frontend.roles import PARAMETER, ROLE_KEY
 from compiler.graph import Location, MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layout import Layout, Level, PadLayout
 from compiler.plan.immediates import inline_scalars
+from compiler.plan.opening import open_operators
+
+REDUCTIONS = (
+    *("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare", "ReduceL1", "ReduceL2"),
+    *("ReduceLogSum", "ReduceLogSumExp", "ChainerCastReduceSum"),
+)
 
 #: Inputs that are read at compile time; the value moves into the attribute of that name (None: shape of the result
 #: says it all).
@@ -25,9 +31,7 @@ IMMEDIATES: dict[tuple[str, int], str | None] = {
     ("Expand", 1): None,
     ("Tile", 1): None,
     ("Split", 1): None,
-    ("ReduceMax", 1): "axes",
-    ("ReduceSum", 1): "axes",
-    ("ChainerCastReduceSum", 1): "axes",
+    **{(op_type, 1): "axes" for op_type in REDUCTIONS},
 }
 
 INTEGER_TYPES = {
@@ -69,6 +73,7 @@ def import_model(model: onnx.ModelProto) -> MNGraph:
                 _add(graph, name, infos)
         graph.nodes.append(_node(proto, number, constants))
     graph.outputs = [info.name for info in model.graph.output]
+    open_operators(graph)
     changing = [info.name for info in model.graph.value_info if _is_parameter(info)]
     inline_scalars(graph, {*changing, *(info.name for info in model.graph.input)})
     return graph

@@ -124,7 +124,7 @@ class _Scheduler:
         first = next((graph.values[n] for p, n in enumerate(node.inputs) if n and p not in layer.streamed), None)
         for name in node.outputs:
             value = graph.values[name]
-            if layer.delivers_in_dram(node):
+            if layer.delivers_in_dram(node, graph):
                 value.place_at(Location.DRAM)
                 self._in_dram[name] = name
                 continue

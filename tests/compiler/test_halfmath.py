@@ -80,14 +80,6 @@ def test_reduction_over_the_mabs_rounds_once_to_half() -> None:
         assert int(got[k]) == reduction.fadd(first, SINGLE, HALF), k
 
 
-def test_single_addition() -> None:
-    rng = np.random.default_rng(5)
-    x, y = _singles(rng, (2000,), low=90, high=160), _singles(rng, (2000,), low=90, high=160)
-    got = _patterns(hm.add_single(x.view(np.float32), y.view(np.float32)))
-    want = [multiply_add.fma(int(a), multiply_add.one("f"), int(b), "f", SINGLE) for a, b in zip(x, y, strict=True)]
-    assert got == want
-
-
 def test_overflow_is_an_error_not_a_number() -> None:
     with pytest.raises(OverflowError):
         hm.block_float(np.full(16, 0x7DFF, np.uint16))

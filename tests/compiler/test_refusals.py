@@ -58,15 +58,9 @@ def test_options_without_implementation_are_refused(option: str, value: str) -> 
         compile_model(_gemm(8, 8, 8), Options.resolve({option: value}, {}))
 
 
-def test_partial_sums_and_operands_of_two_types_are_refused() -> None:
-    with pytest.raises(UnsupportedOperator, match="only sums over all axes"):
-        model = models.build(
-            [helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)],
-            {"x": ("float", [4, 5])},
-            {"y": ("float", [4])},
-            constants={"axes": np.array([1])},
-        )
-        compile_model(model, OPTIONS)
+def test_products_of_integers_and_operands_of_two_types_are_refused() -> None:
+    with pytest.raises(UnsupportedOperator, match="cannot reduce Int to Int; use Float"):
+        compile_model(_single("ReduceProd", {"x": ("int", [4, 5])}, ("int", [1, 1])), OPTIONS)
     with pytest.raises(UnsupportedOperator, match="cast one of them"):
         compile_model(_single("Equal", {"a": ("float", [4]), "b": ("int", [4])}, ("bool", [4])), OPTIONS)
     with pytest.raises(UnsupportedOperator, match="element type Float has no emitter, use Int"):

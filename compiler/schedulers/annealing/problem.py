@@ -111,7 +111,7 @@ def build_problem(graph: MNGraph, costs: NodeCosts, sram_budget: float) -> Probl
         first_in=np.array([_memory(layer_of(node).first_in) for node in nodes]),
         alias=np.array([int(layer_of(node).alias) for node in nodes]),
         in_place=np.array([int(layer_of(node).in_place) for node in nodes]),
-        to_dram=np.array([int(layer_of(node).delivers_in_dram(node)) for node in nodes]),
+        to_dram=np.array([int(layer_of(node).delivers_in_dram(node, graph)) for node in nodes]),
         body=np.array(
             [[[costs.body(node, a, b) for b in ("LM0", "LM1")] for a in ("LM0", "LM1")] for node in nodes]
         ).reshape(len(nodes), 2, 2),
@@ -142,7 +142,8 @@ def _recomputable(value: int, producer: Ints, nodes: Sequence[MNNode], graph: MN
         return 0
     node = nodes[producer[value]]
     layer = layer_of(node)
-    return int(len(node.outputs) == 1 and not (layer.alias or layer.in_place or layer.delivers_in_dram(node)))
+    apart = layer.alias or layer.in_place or layer.delivers_in_dram(node, graph)
+    return int(len(node.outputs) == 1 and not apart)
 
 
 def _memory(location: Location | None) -> int:

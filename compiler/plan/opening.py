@@ -1,0 +1,242 @@
+"""Operators that are made of others: each is replaced by nodes that have layers, right after the import.
+
+Softmax and its relatives, means and norms, and picking one element per row (losses, and gathers and scatters whose
+index has extent 1 along their axis: it is compared with all positions, which needs no moves between PEs).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.graph import MNGraph, MNNode, MNType, MNValue, OnnxType
+from compiler.layers.reduce import reduced_axes
+
+
+class Opener:
+    """Makes the nodes that take the place of one node; names derive from the first output of that node."""
+
+    def __init__(self, graph: MNGraph, node: MNNode) -> None:
+        self.graph, self.node = graph, node
+        self.nodes: list[MNNode] = []
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Shape of a value."""
+        return self.graph.values[name].shape
+
+    def kind(self, name: str) -> OnnxType:
+        """ONNX element type of a value."""
+        return self.graph.values[name].onnx_dtype
+
+    def make(self, op_type: str, *inputs: str, shape: Sequence[int], kind: OnnxType | None = None, **attrs: Any) -> str:
+        """A node and the value it makes; `kind` is that of the first input unless given."""
+        kind = kind or self.kind(inputs[0])
+        dtype = MNType.FLOAT if kind is OnnxType.FLOAT32 else MNType.INT
+        name = self.graph.fresh_name(self.node.outputs[0], op_type)
+        self.graph.add_value(MNValue(name, kind, tuple(shape), dtype))
+        self.nodes.append(MNNode(op_type, name, list(inputs), [name], attrs))
+        return name
+
+    def like(self, op_type: str, *inputs: str, kind: OnnxType | None = None) -> str:
+        """An element-wise node on operands that are broadcast against each other."""
+        shape = np.broadcast_shapes(*(self.shape(name) for name in inputs))
+        return self.make(op_type, *inputs, shape=shape, kind=kind)
+
+    def reduce(self, op_type: str, name: str, axes: Sequence[int], *, keep: bool = True) -> str:
+        """A reduction."""
+        kept = [1 if n in axes else extent for n, extent in enumerate(self.shape(name))]
+        shape = kept if keep else [extent for n, extent in enumerate(self.shape(name)) if n not in axes]
+        return self.make(op_type, name, shape=shape, axes=list(axes), keepdims=int(keep))
+
+    def constant(self, data: Any, kind: OnnxType) -> str:
+        """A parameter with fixed data."""
+        array = np.asarray(data, kind.numpy)
+        name = self.graph.fresh_name(self.node.outputs[0], "Constant")
+        dtype = MNType.FLOAT if kind is OnnxType.FLOAT32 else MNType.INT
+        self.graph.add_value(MNValue(name, kind, array.shape, dtype, constant=array))
+        self.graph.params.append(name)
+        return name
+
+    def positions(self, shape: Sequence[int], axis: int, kind: OnnxType) -> str:
+        """0, 1, 2, ... along one axis of a tensor that has extent 1 along all others."""
+        dims = [extent if n == axis else 1 for n, extent in enumerate(shape)]
+        return self.constant(np.arange(shape[axis]).reshape(dims), kind)
+
+    def finish(self, name: str, number: int = 0) -> None:
+        """Let the value `name`, made here, be the output `number` of the node that is opened."""
+        output = self.node.outputs[number]
+        maker = next(node for node in self.nodes if name in node.outputs)
+        maker.outputs[maker.outputs.index(name)] = output
+        maker.name = self.node.name if number == 0 else maker.name
+        for node in self.nodes:
+            node.inputs[:] = [output if used == name else used for used in node.inputs]
+        del self.graph.values[name]
+
+
+def _axis(opener: Opener, default: int = -1) -> int:
+    return int(opener.node.attrs.get("axis", default)) % len(opener.shape(opener.node.inputs[0]))
+
+
+def _shifted(o: Opener, x: str, axes: Sequence[int]) -> tuple[str, str, str]:
+    """(largest element, exponentials of the differences to it, the differences)."""
+    largest = o.reduce("ReduceMax", x, axes)
+    difference = o.like("Sub", x, largest)
+    return largest, o.like("Exp", difference), difference
+
+
+def _softmax(o: Opener) -> None:
+    x, axes = o.node.inputs[0], (_axis(o),)
+    _, powers, _ = _shifted(o, x, axes)
+    o.finish(o.like("Div", powers, o.reduce("ReduceSum", powers, axes)))
+
+
+def _log_softmax_of(o: Opener, x: str, axis: int) -> str:
+    _, powers, difference = _shifted(o, x, (axis,))
+    return o.like("Sub", difference, o.like("Log", o.reduce("ReduceSum", powers, (axis,))))
+
+
+def _log_softmax(o: Opener) -> None:
+    o.finish(_log_softmax_of(o, o.node.inputs[0], _axis(o)))
+
+
+def _reduction(finish: str, prepare: str = "") -> Callable[[Opener], None]:
+    """A sum of prepared elements, finished by an element-wise operator ("" for none; Mul is by 1 / count)."""
+
+    def opened(o: Opener) -> None:
+        x = o.node.inputs[0]
+        axes = reduced_axes(o.node, len(o.shape(x)))
+        terms = o.like("Mul", x, x) if prepare == "Mul" else o.like(prepare, x) if prepare else x
+        total = o.reduce("ReduceSum", terms, axes, keep=bool(o.node.attrs.get("keepdims", 1)))
+        if finish == "Mul":
+            count = math.prod(o.shape(x)[axis] for axis in axes)
+            total = o.like("Mul", total, o.constant(1 / count, OnnxType.FLOAT32))
+        elif finish:
+            total = o.like(finish, total)
+        o.finish(total)
+
+    return opened
+
+
+def _log_sum_exp(o: Opener) -> None:
+    x, keep = o.node.inputs[0], bool(o.node.attrs.get("keepdims", 1))
+    axes = reduced_axes(o.node, len(o.shape(x)))
+    largest, powers, _ = _shifted(o, x, axes)
+    total = o.like("Add", o.like("Log", o.reduce("ReduceSum", powers, axes)), largest)
+    if not keep:
+        total = o.make("Squeeze", total, shape=[extent for n, extent in enumerate(o.shape(x)) if n not in axes])
+    o.finish(total)
+
+
+def _cast_reduce_sum(o: Opener) -> None:
+    x, to = o.node.inputs[0], OnnxType.from_code(int(o.node.attrs["to"]))
+    axes = reduced_axes(o.node, len(o.shape(x)))
+    cast = o.make("Cast", x, shape=o.shape(x), kind=to, to=to.code)
+    o.finish(o.reduce("ReduceSum", cast, axes, keep=bool(o.node.attrs.get("keepdims", 1))))
+
+
+def _picked(o: Opener, values: str, index: str, axis: int) -> str:
+    """The element of `values` at `index` (extent 1 along `axis`; not negative), summed out of zeros elsewhere."""
+    here = o.like("Equal", index, o.positions(o.shape(values), axis, o.kind(index)), kind=OnnxType.BOOL)
+    zero = o.constant(0, o.kind(values))
+    return o.reduce("ReduceSum", o.like("Where", here, values, zero, kind=o.kind(values)), (axis,))
+
+
+def _loss(o: Opener, log_probabilities: str) -> None:
+    """Negative log likelihood: classes along axis 1, targets of the shape without it, optional weights per class."""
+    shape, target = o.shape(log_probabilities), o.node.inputs[1]
+    column = o.make("Unsqueeze", target, shape=[shape[0], 1, *shape[2:]])
+    loss = o.like("Neg", _picked(o, log_probabilities, column, 1))
+    weight = ""
+    if len(o.node.inputs) > 2 and o.node.inputs[2]:
+        spread = o.make("Reshape", o.node.inputs[2], shape=[shape[1], *[1] * (len(shape) - 2)])
+        zeros = o.constant(np.zeros(shape, np.float32), OnnxType.FLOAT32)
+        weight = _picked(o, o.like("Add", zeros, spread), column, 1)
+    if "ignore_index" in o.node.attrs:
+        ignored = o.constant(int(o.node.attrs["ignore_index"]), o.kind(column))
+        counted = o.like("Not", o.like("Equal", column, ignored, kind=OnnxType.BOOL))
+        valid = o.make("Cast", counted, shape=o.shape(column), kind=OnnxType.FLOAT32, to=OnnxType.FLOAT32.code)
+        weight = o.like("Mul", weight, valid) if weight else valid
+    if weight:
+        loss = o.like("Mul", loss, weight)
+    reduction = o.node.attrs.get("reduction", b"mean")
+    reduction = reduction.decode() if isinstance(reduction, bytes) else str(reduction)
+    everything = range(len(o.shape(loss)))
+    if reduction == "none":
+        o.finish(o.make("Squeeze", loss, shape=o.shape(target)))
+        return
+    total = o.reduce("ReduceSum", loss, everything, keep=False)
+    if reduction == "mean":
+        if weight:
+            total = o.like("Div", total, o.reduce("ReduceSum", weight, everything, keep=False))
+        else:
+            total = o.like("Mul", total, o.constant(1 / math.prod(o.shape(target)), OnnxType.FLOAT32))
+    o.finish(total)
+
+
+def _negative_log_likelihood(o: Opener) -> None:
+    _loss(o, o.node.inputs[0])
+
+
+def _cross_entropy(o: Opener) -> None:
+    logs = _log_softmax_of(o, o.node.inputs[0], 1)
+    _loss(o, logs)
+    if len(o.node.outputs) > 1 and o.node.outputs[1]:
+        o.finish(logs, 1)
+
+
+def _gather_elements(o: Opener) -> None:
+    values, index = o.node.inputs[:2]
+    o.finish(_picked(o, values, index, _axis(o, 0)))
+
+
+def _scatter_elements(o: Opener) -> None:
+    data, index, updates = o.node.inputs[:3]
+    axis = _axis(o, 0)
+    here = o.like("Equal", index, o.positions(o.shape(data), axis, o.kind(index)), kind=OnnxType.BOOL)
+    o.finish(o.like("Where", here, updates, data, kind=o.kind(data)))
+
+
+OPENINGS: dict[str, Callable[[Opener], None]] = {
+    "Softmax": _softmax,
+    "LogSoftmax": _log_softmax,
+    "ReduceMean": _reduction("Mul"),
+    "ReduceSumSquare": _reduction("", "Mul"),
+    "ReduceL1": _reduction("", "Abs"),
+    "ReduceL2": _reduction("Sqrt", "Mul"),
+    "ReduceLogSum": _reduction("Log"),
+    "ReduceLogSumExp": _log_sum_exp,
+    "ChainerCastReduceSum": _cast_reduce_sum,
+    "NegativeLogLikelihoodLoss": _negative_log_likelihood,
+    "SoftmaxCrossEntropyLoss": _cross_entropy,
+    "GatherElements": _gather_elements,
+    "ScatterElements": _scatter_elements,
+}
+
+
+def _has_layer(graph: MNGraph, node: MNNode) -> bool:
+    """Whether a form of an operator in OPENINGS stays as it is."""
+    values = graph.values
+    if node.op_type == "ChainerCastReduceSum":
+        return values[node.inputs[0]].dtype is values[node.outputs[0]].dtype
+    if node.op_type in ("GatherElements", "ScatterElements"):
+        shape, index = values[node.inputs[0]].shape, values[node.inputs[1]].shape
+        axis = int(node.attrs.get("axis", 0)) % len(shape)
+        rows = shape[:axis] + shape[axis + 1 :] == index[:axis] + index[axis + 1 :]
+        reduction = node.attrs.get("reduction", b"none")
+        return index[axis] != 1 or not rows or reduction not in (b"none", "none")
+    return False
+
+
+def open_operators(graph: MNGraph) -> None:
+    """Replace the nodes of all operators in OPENINGS, in place."""
+    nodes, graph.nodes = graph.nodes, []
+    for node in nodes:
+        if node.op_type not in OPENINGS or _has_layer(graph, node):
+            graph.nodes.append(node)
+            continue
+        opener = Opener(graph, node)
+        OPENINGS[node.op_type](opener)
+        graph.nodes += opener.nodes
