@@ -43,7 +43,10 @@ class Operand:
 
 @dataclass(frozen=True)
 class Step:
-    """One operator: inputs are operands, results of earlier steps, or constants.  layout: that of the output, "" for any."""
+    """One operator: inputs are operands, results of earlier steps, or constants.
+
+    layout: that of the output, "" for any.
+    """
 
     op_type: str
     inputs: tuple[str, ...]
