@@ -56,13 +56,17 @@ class Step:
 
 @dataclass
 class Tape:
-    """The record.  prec: "f" single, "h" half; the integer operations work on words of 32 bits (half: 16)."""
+    """The record.  prec: "f" single, "h" half; the integer operations work on words of 32 bits.
+
+    held: values kept in T.
+    """
 
     prec: str = "f"
     inputs: list[Val] = field(default_factory=list)
     constants: dict[int, int] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     result: Val | None = None
+    held: set[int] = field(default_factory=set)
     _values: int = 0
     _flags: int = 0
 
@@ -70,6 +74,10 @@ class Tape:
         """The next operand."""
         self.inputs.append(self._value())
         return self.inputs[-1]
+
+    def operand(self, pattern: int | None) -> Val:
+        """The next operand, or a constant in its place."""
+        return self.input() if pattern is None else self.bits(pattern)
 
     def bits(self, pattern: int) -> Val:
         """A constant by its bits, the same in every element; equal constants are one value."""
@@ -87,14 +95,33 @@ class Tape:
             raise CompilerError(f"the constant {value!r} of a formula is no single-precision number")
         return self.bits(int.from_bytes(packed, "little"))
 
+    def nearest(self, value: float) -> Val:
+        """The constant nearest to a number that a user gave."""
+        return self.bits(int.from_bytes(struct.pack("<f", value), "little"))
+
     def _value(self) -> Val:
         self._values += 1
         return Val(self._values - 1)
 
-    def op(self, name: str, *args: Val, flush: Flag | None = None) -> Val:
-        """An operation of MAU or FLOAT_ALU, or an integer one by its mnemonic; `flush`: 0 where the flag is clear."""
+    def op(
+        self,
+        name: str,
+        *args: Val,
+        flush: Flag | None = None,
+        where: Flag | None = None,
+        otherwise: Val | None = None,
+    ) -> Val:
+        """An operation of MAU or FLOAT_ALU, or an integer one by its mnemonic.
+
+        flush: 0 where the flag is clear.  where: `otherwise` where the flag is clear; nothing else may read that
+        value, unless it is an input or a constant.
+        """
+        if otherwise is not None and (otherwise in self.inputs or otherwise.number in self.constants):
+            otherwise = self.op("lpassa", otherwise)
         made = self._value()
-        self.steps.append(Step(name, args, made.number, flush=flush.number if flush else None))
+        mask = (flush.number if flush else None, where.number if where else None)
+        kept = otherwise.number if otherwise is not None else None
+        self.steps.append(Step(name, args, made.number, flush=mask[0], masked=mask[1], kept=kept))
         return made
 
     def flag(self, name: str, *args: Val, where: Flag | None = None) -> Flag:
@@ -105,11 +132,12 @@ class Tape:
 
     def where(self, flag: Flag, value: Val, otherwise: Val) -> Val:
         """`value` where the flag is set, else `otherwise`, which only this may read unless it is input or constant."""
-        if otherwise in self.inputs or otherwise.number in self.constants:
-            otherwise = self.op("lpassa", otherwise)
-        made = self._value()
-        self.steps.append(Step("lpassa", (value,), made.number, masked=flag.number, kept=otherwise.number))
-        return made
+        return self.op("lpassa", value, where=flag, otherwise=otherwise)
+
+    def hold(self, value: Val) -> Val:
+        """Keep a result in T, which leaves both GRFs to others; T holds one value at a time, up to its last reader."""
+        self.held.add(value.number)
+        return value
 
     # -- single precision by name ---------------------------------------------------------------------------------
 

@@ -1,9 +1,11 @@
 """A tape as VSM: four long words a step, temporaries in GRF0 and GRF1, results of the step before by forwarding.
 
 Each memory can be read at one address in a step, so operands that meet in an item must lie in different memories:
-temporaries are two-coloured over the GRFs, constants are loaded into the banks that need them, and of two operands in
-the same local memory one is copied first.  Groups of four long words rotate through sets of registers, so that
-`isa.pack` can overlap them.  A value that ends inside a group of four is finished by writing its last long words twice.
+temporaries are two-coloured over the GRFs, or held in T where the formula says so; constants are loaded into the banks
+that need them, those of the ALU into GRF0 and those of the MAU into GRF1 if there is a choice, so that both units can
+work in one line.  An operand that shares its local memory with another one or with the result is copied to a GRF
+before, for several groups of four long words at a time.  The groups rotate through sets of registers, so that
+`isa.pack` can overlap them.  A value that ends inside a group is finished by writing its last long words twice.
 """
 
 from __future__ import annotations
@@ -62,30 +64,56 @@ def groups(num_lw: int) -> Iterator[list[int]]:
 
 def emit_tape(asm: Asm, tape: Tape, operands: Sequence[Place], result: Place) -> None:
     """Code of `tape` for every long word of `result`."""
-    steps, places, loads = _bind(tape, operands, result)
-    homes = _Homes(tape, steps, places, loads)
+    bound = _bind(tape, operands, result)
+    homes = _Homes(tape, bound)
     for bank, register, pattern in homes.constants():
         asm.op(f'imm ui"{pattern:#010x}" $l{bank}{register}')
-    for number, place in loads.items():
+    for number, place in bound.loads.items():
         for bank in homes.of[number]:
             asm.op(f"lpassa $l{place.lm}{place.addr + 2 * place.lws[0]} $l{bank}{homes.fixed[bank, number]}")
-    for turn, cycles in enumerate(groups(len(result.lws))):
-        for position in range(len(steps)):
-            asm.op(homes.item(position, turn, cycles, result))
+    everything = list(groups(len(result.lws)))
+    for first in range(0, len(everything), homes.sets):
+        batch = everything[first : first + homes.sets]
+        for number, place in bound.copies.items():
+            for bank in sorted(homes.of[number]):
+                _copy(asm, place, batch, bank, homes.copied[bank, number])
+        for turn, cycles in enumerate(batch):
+            for position in range(len(bound.steps)):
+                asm.op(homes.item(position, turn, cycles, result))
 
 
-def _bind(
-    tape: Tape, operands: Sequence[Place], result: Place
-) -> tuple[list[Step], dict[int, Place], dict[int, Place]]:
-    """Steps with copies for operands that share a memory with another or with the result of the step; operands read
-    in place; operands loaded once.
+def _copy(asm: Asm, place: Place, batch: Sequence[Sequence[int]], bank: str, register: int) -> None:
+    """The operand of a batch of groups into consecutive registers, two groups an item where their words follow on."""
+    turn = 0
+    while turn < len(batch):
+        words = [place.addr + 2 * place.lws[lw] for cycles in batch[turn : turn + 2] for lw in cycles]
+        target = register + QUAD * turn
+        if words[0] % 4 == 0 and words == list(range(words[0], words[0] + 16, 2)):
+            asm.op(f"lpassa $ll{place.lm}{words[0]}v $ll{bank}{target}v")
+            turn += 2
+        else:
+            asm.op(f"lpassa {place.text(batch[turn])} $l{bank}{target}v")
+            turn += 1
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """A tape with its operands: steps; operands read in place; operands loaded once; operands copied beforehand, by
+    the number of the copy.
     """
+
+    steps: list[Step]
+    places: dict[int, Place]
+    loads: dict[int, Place]
+    copies: dict[int, Place]
+
+
+def _bind(tape: Tape, operands: Sequence[Place], result: Place) -> _Bound:
     places = {val.number: place for val, place in zip(tape.inputs, operands, strict=True)}
     loads = {}
     if -(-len(result.lws) // 4) >= FEW_GROUPS:
         loads = {number: place for number, place in places.items() if place.invariant}
     renamed: dict[int, int] = {}
-    copies: list[Step] = []
     fresh = 1 + max([s.target or 0 for s in tape.steps] + [v.number for v in tape.inputs] + list(tape.constants))
     finals = _finals(tape)
     for step in tape.steps:
@@ -94,15 +122,19 @@ def _bind(
             place = places.get(val.number)
             if place is None or val.number in loads or val.number in renamed:
                 continue
-            if seen.setdefault(place.lm, place) != place:
+            if seen.setdefault(place.lm, place) != place or place.lm == result.lm:
                 renamed[val.number] = fresh
-                copies.append(Step("lpassa", (Val(val.number),), fresh))
                 fresh += 1
     steps = [
         replace(step, args=tuple(replace(val, number=renamed.get(val.number, val.number)) for val in step.args))
         for step in tape.steps
     ]
-    return copies + steps, {n: p for n, p in places.items() if n not in loads}, loads
+    return _Bound(
+        steps,
+        {n: p for n, p in places.items() if n not in loads and n not in renamed},
+        loads,
+        {copy: places[n] for n, copy in renamed.items()},
+    )
 
 
 def _finals(tape: Tape) -> set[int | None]:
@@ -118,13 +150,15 @@ def _finals(tape: Tape) -> set[int | None]:
 class _Homes:
     """Where every value of a tape is while a group is computed."""
 
-    def __init__(self, tape: Tape, steps: list[Step], places: dict[int, Place], loads: dict[int, Place]) -> None:
-        self._tape, self._steps, self._places = tape, steps, places
-        self._fixed_values = {*tape.constants, *loads}
+    def __init__(self, tape: Tape, bound: _Bound) -> None:
+        steps = bound.steps
+        self._tape, self._steps, self._places = tape, steps, bound.places
+        self._fixed_values = {*tape.constants, *bound.loads}
         assert tape.result is not None
         self._result = tape.result.number
         self._merged = {step.kept: step.target for step in steps if step.kept is not None}
-        self._made = {step.target: step for step in steps if step.target is not None}
+        self._made = {*(step.target for step in steps if step.target is not None), *bound.copies}
+        self._check_held()
         self.of: dict[int, set[str]] = {}
         self._colour(self._stored())
         for position in range(len(steps)):
@@ -133,25 +167,44 @@ class _Homes:
         self._quads: dict[tuple[str, int], int] = {}
         self._first: dict[str, int] = {}
         self._size: dict[str, int] = {}
+        self._copies: dict[str, list[int]] = {}
         for bank in BANKS:
             fixed = [n for n in self.of if n in self._fixed_values and bank in self.of[n]]
             self.fixed |= {(bank, n): 2 * k for k, n in enumerate(fixed)}
-            quads = [n for n in self.of if n not in self._fixed_values and bank in self.of[n]]
+            copies = [n for n in bound.copies if bank in self.of.get(n, ())]
+            quads = [n for n in self.of if n not in self._fixed_values and n not in copies and bank in self.of[n]]
             self._quads |= {(bank, n): QUAD * k for k, n in enumerate(quads)}
             self._first[bank] = -(-2 * len(fixed) // QUAD) * QUAD
             self._size[bank] = QUAD * len(quads)
+            self._copies[bank] = copies
         flags = sum(step.sets is not None for step in steps)
-        rooms = [(GRF_WORDS - self._first[b]) // self._size[b] for b in BANKS if self._size[b]]
-        self._sets = min([MOST_SETS, *rooms, *([MASKS // flags] if flags else [])])
+        each = {bank: self._size[bank] + QUAD * len(self._copies[bank]) for bank in BANKS}
+        rooms = [(GRF_WORDS - self._first[b]) // each[b] for b in BANKS if each[b]]
+        self.sets = min([MOST_SETS, *rooms, *([MASKS // flags] if flags else [])])
         self._flags = flags
-        if self._sets < 1:
+        if self.sets < 1:
             raise CompilerError(f"a tape of {len(steps)} steps needs more registers than the PE has")
+        self.copied = {
+            (bank, n): self._first[bank] + self.sets * (self._size[bank] + QUAD * k)
+            for bank in BANKS
+            for k, n in enumerate(self._copies[bank])
+        }
 
     def constants(self) -> Iterator[tuple[str, int, int]]:
         """(bank, register, pattern of 32 bits) of every constant."""
         for (bank, number), register in self.fixed.items():
             if number in self._tape.constants:
                 yield bank, register, self._tape.constants[number]
+
+    def _check_held(self) -> None:
+        """T holds one value at a time."""
+        until = -1
+        for position, step in enumerate(self._steps):
+            if step.target in self._tape.held:
+                if until > position:
+                    raise CompilerError(f"step {position} of a tape overwrites what T holds: {step}")
+                reads = [k for k, s in enumerate(self._steps) if any(v.number == step.target for v in s.args)]
+                until = max(reads, default=position)
 
     def _owner(self, number: int) -> int:
         """The value whose register holds `number`: a masked write shares that of what it is written over."""
@@ -173,7 +226,7 @@ class _Homes:
             for val in step.args:
                 if val.number in self._made and not self._latched(val.number, position):
                     stored.add(self._owner(val.number))
-        return stored - {self._result}
+        return stored - {self._result} - self._tape.held
 
     def _read(self, position: int) -> list[int]:
         """Owners of the values that a step reads from the GRFs."""
@@ -182,7 +235,7 @@ class _Homes:
             if val.number in self._places or self._latched(val.number, position) or self._is_msb(position, val):
                 continue
             owner = self._owner(val.number)
-            if owner not in found:
+            if owner not in found and owner not in self._tape.held:
                 found.append(owner)
         return found
 
@@ -204,16 +257,23 @@ class _Homes:
                 if number in self.of:
                     continue
                 taken = [self.of[n] for n in pairs[number] if n in self.of]
-                free = [bank for bank in BANKS if all(banks != {bank} for banks in taken)]
+                free = [bank for bank in self._liked(number) if all(banks != {bank} for banks in taken)]
                 self.of[number] = {free[0]} if free else set(BANKS)
                 queue += sorted(pairs[number])
+
+    def _liked(self, number: int) -> str:
+        """The banks for a temporary, the better one first: GRF1 unless the ALU reads it."""
+        steps = enumerate(self._steps)
+        by_alu = any(number in self._read(position) for position, step in steps if step.op not in MAU)
+        return BANKS if by_alu else BANKS[::-1]
 
     def _place_fixed(self, position: int) -> None:
         """Load the constants of a step into banks that its other operands leave free."""
         read = self._read(position)
         if self._banks(read) is not None:
             return
-        for wanted in permutations(BANKS, len(read)):
+        preferred = BANKS[::-1] if self._steps[position].op in MAU else BANKS
+        for wanted in permutations(preferred, len(read)):
             if all(bank in self.of.get(n, ()) or n in self._fixed_values for n, bank in zip(read, wanted, strict=True)):
                 for n, bank in zip(read, wanted, strict=True):
                     self.of.setdefault(n, set()).add(bank)
@@ -228,10 +288,9 @@ class _Homes:
                 return dict(zip(read, wanted, strict=True))
         return None
 
-    def item(self, position: int, turn: int, cycles: Sequence[int], result: Place) -> str:
+    def item(self, position: int, rotation: int, cycles: Sequence[int], result: Place) -> str:
         """Text of a step for one group of long words."""
         step, tape = self._steps[position], self._tape
-        rotation = turn % self._sets
         banks = self._banks(self._read(position))
         assert banks is not None
         sources = []
@@ -249,6 +308,7 @@ class _Homes:
         else:
             owner = self._owner(step.target or 0)
             targets = [f"$l{bank}{self._register(bank, owner, rotation)}v" for bank in sorted(self.of.get(owner, ()))]
+            targets += ["$t"] if owner in tape.held else []
         return " ".join([name, *sources, *(target + mask for target in targets or ["$nowrite"])])
 
     def _source(self, position: int, val: Val, banks: dict[int, str], rotation: int, cycles: Sequence[int]) -> str:
@@ -259,12 +319,16 @@ class _Homes:
         if self._is_msb(position, val):
             return "$msb1"
         owner = self._owner(val.number)
+        if owner in self._tape.held:
+            return "$t"
         bank = banks[owner]
         if owner in self._fixed_values:
             return f"$l{bank}{self.fixed[bank, owner]}"
         return f"$l{bank}{self._register(bank, owner, rotation)}v"
 
     def _register(self, bank: str, number: int, rotation: int) -> int:
+        if (bank, number) in self.copied:
+            return self.copied[bank, number] + QUAD * rotation
         return self._first[bank] + rotation * self._size[bank] + self._quads[bank, number]
 
     def _mask(self, flag: int, rotation: int) -> int:

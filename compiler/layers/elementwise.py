@@ -20,6 +20,7 @@ from compiler.emit.tape_code import Place, emit_tape
 from compiler.errors import UnsupportedOperator
 from compiler.graph import MNGraph, MNNode, MNType, PadType, encode
 from compiler.layers import formulas as f
+from compiler.layers import transcendental as tr
 from compiler.layers.base import DIRTY, ZERO, Assignment, EmitContext, HalfUse, Layer, Raw, SliceAxis
 from compiler.layers.layouts import default_layout
 from compiler.layers.tape_eval import evaluate
@@ -27,6 +28,8 @@ from compiler.layout import Layout, PadLayout
 from compiler.layout.project import project, source_lws
 
 FLOAT, INT, HALF = MNType.FLOAT, MNType.INT, MNType.HALF
+#: Stands for an optional operand that is not given.
+ABSENT = -1
 PREC = {FLOAT: "f", INT: "f", HALF: "h"}
 
 
@@ -56,15 +59,55 @@ def _logic(op_type: str, formula: Formula, arity: int = 2) -> Operator:
     return Operator(op_type, {INT: formula}, arity=arity, boolean=True)
 
 
+def _numbers(**defaults: float) -> Callable[[MNNode], dict[str, Any]]:
+    return lambda node: {name: float(node.attrs.get(name, default)) for name, default in defaults.items()}
+
+
+def _text(name: str, default: str) -> Callable[[MNNode], dict[str, Any]]:
+    def read(node: MNNode) -> dict[str, Any]:
+        value = node.attrs.get(name, default)
+        return {name: value.decode() if isinstance(value, bytes) else value}
+
+    return read
+
+
+def _gelu(t: Tape, x: Val, approximate: str) -> Val:
+    return tr.gelu_tanh(t, x) if approximate == "tanh" else tr.gelu(t, x)
+
+
 OPERATORS: tuple[Operator, ...] = (
     Operator("Relu", {FLOAT: f.relu, HALF: f.relu}, half=HalfUse.EXACT),
     Operator("Add", {FLOAT: f.add, HALF: f.add, INT: f.add_int}, arity=2, half=HalfUse.ROUNDED),
     Operator("Sub", {FLOAT: f.sub, HALF: f.sub, INT: f.sub_int}, arity=2, half=HalfUse.ROUNDED),
-    Operator("Mul", {FLOAT: f.mul, HALF: f.mul}, arity=2, half=HalfUse.ROUNDED),
+    Operator("Mul", {FLOAT: f.mul, HALF: f.mul, INT: f.mul_int}, arity=2, half=HalfUse.ROUNDED),
     Operator("Neg", {FLOAT: f.negate, HALF: f.negate_half, INT: f.negate_int}, half=HalfUse.EXACT),
     Operator("Abs", {FLOAT: f.absolute, HALF: f.absolute_half, INT: f.absolute_int}, half=HalfUse.EXACT),
     Operator("Max", {FLOAT: f.maximum, HALF: f.maximum, INT: f.maximum_int}, arity=None, half=HalfUse.EXACT),
     Operator("Min", {FLOAT: f.minimum, HALF: f.minimum, INT: f.minimum_int}, arity=None, half=HalfUse.EXACT),
+    Operator("Div", {FLOAT: tr.divide}, arity=2),
+    Operator("Reciprocal", {FLOAT: tr.reciprocal}),
+    Operator("Sqrt", {FLOAT: tr.square_root}),
+    Operator("Rsqrt", {FLOAT: tr.reciprocal_root}),
+    Operator("Exp", {FLOAT: tr.exponential}),
+    Operator("Log", {FLOAT: tr.logarithm}),
+    Operator("Sigmoid", {FLOAT: tr.sigmoid}),
+    Operator("Tanh", {FLOAT: tr.hyperbolic_tangent}),
+    Operator("Erf", {FLOAT: tr.error_function}),
+    Operator("Gelu", {FLOAT: _gelu}, settings=_text("approximate", "none")),
+    Operator("Silu", {FLOAT: tr.silu}),
+    Operator("Softplus", {FLOAT: tr.softplus}),
+    Operator("Elu", {FLOAT: tr.elu}, settings=_numbers(alpha=1.0)),
+    Operator("Pow", {FLOAT: tr.power}, arity=2),
+    Operator("Clip", {FLOAT: f.clip, HALF: f.clip, INT: f.clip_int}, arity=None, half=HalfUse.ROUNDED),
+    Operator("LeakyRelu", {FLOAT: f.leaky_relu}, settings=_numbers(alpha=0.01)),
+    Operator("PRelu", {FLOAT: f.prelu}, arity=2),
+    Operator("HardSigmoid", {FLOAT: f.hard_sigmoid}, settings=_numbers(alpha=0.2, beta=0.5)),
+    Operator("HardSwish", {FLOAT: f.hard_swish}),
+    Operator("Sum", {FLOAT: f.total, HALF: f.total}, arity=None, half=HalfUse.ROUNDED),
+    Operator("Sign", {FLOAT: f.sign, INT: f.sign_int}),
+    Operator("Floor", {FLOAT: f.floor}),
+    Operator("Ceil", {FLOAT: f.ceil}),
+    Operator("Round", {FLOAT: f.round_even}),
     _compare("Equal", f.equal, f.equal_int),
     _compare("Less", f.less, f.less_int),
     _compare("LessOrEqual", f.at_most, f.at_most_int),
@@ -178,10 +221,13 @@ class Elementwise(Layer):
         """The recorded formula of a node."""
         record, kind = RECORDS[node.op_type], self._type(node, graph)
         scalars = _scalars(node)
-        patterns = []
+        patterns: list[int | None] = []
         for position in range(len(node.inputs)):
             of_kind = kind if position >= record.operand else INT
-            patterns.append(_pattern(scalars[position], of_kind) if position in scalars else None)
+            if position in scalars:
+                patterns.append(_pattern(scalars[position], of_kind))
+            else:
+                patterns.append(None if node.inputs[position] else ABSENT)
         return _tape(node.op_type, kind, tuple(patterns), tuple(sorted(record.settings(node).items())))
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
@@ -213,7 +259,7 @@ def _pattern(number: Any, kind: MNType) -> int:
 @cache
 def _tape(op_type: str, kind: MNType, patterns: tuple[int | None, ...], settings: tuple[tuple[str, Any], ...]) -> Tape:
     tape = Tape(PREC[kind])
-    operands: list[Val] = [tape.input() if pattern is None else tape.bits(pattern) for pattern in patterns]
+    operands: list[Val | None] = [None if pattern == ABSENT else tape.operand(pattern) for pattern in patterns]
     tape.finish(RECORDS[op_type].formulas[kind](tape, *operands, **dict(settings)))
     return tape
 

@@ -222,3 +222,110 @@ def float_to_truth(t: Tape, x: Val) -> Val:
 def int_to_truth(t: Tape, x: Val) -> Val:
     """1 for every integer but 0."""
     return _not(t, t.flag("ipassa", x))
+
+
+# -- rounding, clipping and piecewise linear functions ----------------------------------------------------------------
+
+
+def floor(t: Tape, x: Val) -> Val:
+    """The largest integer not above x."""
+    return t.op("floor", x)
+
+
+def ceil(t: Tape, x: Val) -> Val:
+    """The smallest integer not below x."""
+    return negate(t, t.op("floor", negate(t, x)))
+
+
+def round_even(t: Tape, x: Val) -> Val:
+    """The nearest integer, ties to even: the sum with 2**23 has no fraction, and from there on neither has x."""
+    size = absolute(t, x)
+    whole = t.number(8388608.0)
+    rounded = t.add(t.add(size, whole), -whole)
+    rounded = t.op("lpassa", size, where=t.flag("max", size, whole), otherwise=rounded)
+    return t.op("ior", t.op("iand", t.bits(0x80000000), x), rounded)
+
+
+def sign(t: Tape, x: Val) -> Val:
+    """1, -1 or 0."""
+    unit = t.op("ior", t.op("iand", t.bits(0x80000000), x), t.number(1.0))
+    return t.op("lpassa", unit, flush=t.flag("max", absolute(t, x), t.bits(0x00800000)))
+
+
+def sign_int(t: Tape, x: Val) -> Val:
+    """1, -1 or 0."""
+    return t.op("imax", t.op("imin", x, t.bits(1)), t.bits(0xFFFFFFFF))
+
+
+def clip(t: Tape, x: Val, low: Val | None = None, high: Val | None = None) -> Val:
+    """min(max(x, low), high)."""
+    x = x if low is None else t.op("max", x, low)
+    return x if high is None else t.op("min", x, high)
+
+
+def clip_int(t: Tape, x: Val, low: Val | None = None, high: Val | None = None) -> Val:
+    """min(max(x, low), high)."""
+    x = x if low is None else t.op("imax", x, low)
+    return x if high is None else t.op("imin", x, high)
+
+
+def leaky_relu(t: Tape, x: Val, alpha: float) -> Val:
+    """x, or alpha x where x is negative."""
+    scaled = t.mul(x, t.nearest(alpha))
+    if 0 <= alpha <= 1:
+        return t.op("max", x, scaled)
+    return t.where(t.flag("max", x, t.bits(0)), x, scaled)
+
+
+def prelu(t: Tape, x: Val, slope: Val) -> Val:
+    """x, or slope x where x is negative."""
+    return t.where(t.flag("max", x, t.bits(0)), x, t.mul(x, slope))
+
+
+def hard_sigmoid(t: Tape, x: Val, alpha: float, beta: float) -> Val:
+    """alpha x + beta within 0..1."""
+    return clip(t, t.fma(x, t.nearest(alpha), t.nearest(beta)), t.bits(0), t.number(1.0))
+
+
+def hard_swish(t: Tape, x: Val) -> Val:
+    """x times x / 6 + 1/2 within 0..1."""
+    return t.mul(x, hard_sigmoid(t, x, 1 / 6, 0.5))
+
+
+def total(t: Tape, *values: Val) -> Val:
+    """The sum, from the first operand on."""
+    result, *others = values
+    for value in others:
+        result = t.add(result, value)
+    return result
+
+
+# -- integer products -------------------------------------------------------------------------------------------------
+
+LIMBS = ((0, 0x7FF), (11, 0x7FF), (22, 0x3FF))
+
+
+def mul_int(t: Tape, x: Val, y: Val) -> Val:
+    """x * y modulo 2**32.
+
+    There is no integer multiplier: limbs of 11 bits become numbers whose products and their sums are exact in the MAU.
+    """
+    a, b = _limbs(t, x), _limbs(t, y)
+    low = t.op("ftoi", t.mul(a[0], b[0]))
+    middle = t.op("ilsl", t.op("ftoi", t.fma(a[1], b[0], t.mul(a[0], b[1]))), t.bits(11))
+    low = t.op("iadd", middle, low)
+    high = t.fma(a[2], b[0], t.fma(a[1], b[1], t.mul(a[0], b[2])))
+    return t.op("iadd", t.op("ilsl", t.op("ftoi", high), t.bits(22)), low)
+
+
+def _limbs(t: Tape, x: Val) -> list[Val]:
+    """Bits 0..10, 11..21 and 22..31 as numbers."""
+    if x.number in t.constants:
+        pattern = t.constants[x.number]
+        return [t.number(float(pattern >> shift & mask)) for shift, mask in LIMBS]
+    found = []
+    for shift, mask in LIMBS:
+        part = t.op("uilsr", x, t.bits(shift)) if shift else x
+        part = t.op("iand", part, t.bits(mask)) if shift < 22 else part
+        found.append(t.add(t.op("ior", part, t.bits(0x4B000000)), -t.number(8388608.0)))
+    return found
