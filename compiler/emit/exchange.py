@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.emit.asm import MV_MAX, Asm
-from compiler.emit.transfer import Route, l1_to_l2, pe_to_l1
+from compiler.emit.transfer import Route, download, l1_to_l2, pe_to_l1
 from compiler.layout import Level
 from compiler.layout.l2b import L2bUse
 from compiler.switch.feeds import L1_LIMIT, L2_LIMIT, Feed, Load
@@ -21,17 +21,25 @@ RELAY = "$lr0v"
 class FeedEmitter:
     """Loads slots of one feed; keeps in mind which batch the buffers hold.
 
-    source: (memory letter, word address) of the value.  granules: numbers of all load steps that will be asked for.
+    source: (memory letter, word address) of the value; of a value in DRAM its long-word address and the route it
+    takes.  granules: numbers of all load steps that will be asked for.
     """
 
-    def __init__(self, asm: Asm, feed: Feed, source: tuple[str, int], granules: Sequence[int]) -> None:
-        self._asm, self._feed, self._source = asm, feed, source
+    def __init__(
+        self, asm: Asm, feed: Feed, source: tuple[str, int], granules: Sequence[int], route: Route | None = None
+    ) -> None:
+        self._asm, self._feed, self._source, self._route = asm, feed, source, route
         self._granules = set(granules)
         self._staged: int | None = None
 
     def load(self, granule: int, target: int) -> None:
         """The slots of one granule to word address `target` of LM0."""
         feed = self._feed
+        if self._route is not None:
+            first = granule * feed.load.granule
+            end = first + feed.load.granule
+            download(self._asm, self._route, self._source[1], "m", target - 2 * first, first, end)
+            return
         batch, step = divmod(granule, feed.batch_slots // feed.load.granule)
         if feed.load in (Load.OWN, Load.OWN_ROTATED):
             self._own(4 * step + batch * feed.batch, target)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from compiler.emit.asm import Asm, flat
 from compiler.emit.exchange import FeedEmitter
 from compiler.emit.padding import emit_constant
+from compiler.emit.transfer import Route
 from compiler.graph.value import LM_WORDS
 from compiler.switch.feeds import UNIT
 from compiler.switch.selection import Selection, Unit
@@ -32,7 +33,7 @@ HALF_MASK = (5, 6)
 class Places:
     """Memory letters and word addresses: of the sources, the target, the table (None without) and the chunk in LM0.
 
-    chunk: slots in a chunk, a multiple of UNIT.
+    chunk: slots in a chunk, a multiple of every feed's granule.  routes: of sources in DRAM, else empty.
     """
 
     sources: tuple[tuple[str, int], ...]
@@ -40,6 +41,7 @@ class Places:
     table: tuple[str, int] | None
     scratch: int
     chunk: int
+    routes: tuple[Route, ...] = ()
 
 
 def emit_selection(asm: Asm, selection: Selection, places: Places) -> None:
@@ -112,12 +114,18 @@ class _Emitter:
         selection, chunk, scratch = self._selection, self._places.chunk, self._places.scratch
         blocks = {block for unit in self._in_chunks for block in unit.blocks}
         loads: list[tuple[int, int, FeedEmitter]] = []
-        for feed, start, granules, source in zip(
-            selection.feeds, selection.starts, selection.granules, self._places.sources, strict=True
+        for number, (feed, start, source) in enumerate(
+            zip(selection.feeds, selection.starts, self._places.sources, strict=True)
         ):
-            needed = [g for g in granules if (start + g * feed.load.granule) // UNIT in blocks]
-            emitter = FeedEmitter(self._asm, feed, source, needed)
-            loads += [(start + granule * feed.load.granule, granule, emitter) for granule in needed]
+            size = feed.load.granule
+            needed = [
+                g
+                for g in selection.granules[number]
+                if not blocks.isdisjoint(range((start + g * size) // UNIT, -(-(start + (g + 1) * size) // UNIT)))
+            ]
+            route = self._places.routes[number] if self._places.routes else None
+            emitter = FeedEmitter(self._asm, feed, source, needed, route)
+            loads += [(start + granule * size, granule, emitter) for granule in needed]
 
         def load(number: int) -> None:
             first, last = number * chunk, (number + 1) * chunk

@@ -76,18 +76,23 @@ class Route:
         by_l2 = L2BM_CHUNK // (self.per_address * (8 if self.l1b_split else 1))
         return max(32, min(by_l1, by_l2) // 32 * 32)
 
-    def ranges(self) -> list[tuple[int, int]]:
-        """(first address, count) of every chunk."""
-        return [(a, min(self.chunk, self.num_lw - a)) for a in range(0, self.num_lw, self.chunk)]
+    def ranges(self, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+        """(first address, count) of every chunk of the addresses from `start` on, to `end` or the last one."""
+        end = self.num_lw if end is None else min(end, self.num_lw)
+        return [(a, min(self.chunk, end - a)) for a in range(start, end, self.chunk)]
 
 
-def download(asm: Asm, route: Route, dram: int, lm: str, addr: int) -> None:
+def download(
+    asm: Asm, route: Route, dram: int, lm: str, addr: int, start: int = 0, end: int | None = None
+) -> None:
     """DRAM image at `dram` -> local memory `lm` ("m" or "n") from word address `addr` on; chunks overlap their MVs.
+
+    start, end: only these addresses of the value; `start` a multiple of 64.
 
     The upper half of L2BM comes first: a matrix product that follows fills the lower one first, so its transfer need
     not wait.
     """
-    ranges = route.ranges()
+    ranges = route.ranges(start, end)
     pending = [_dram_to_l2(asm, route, dram, 1, *ranges[0])]
     for k, (first, count) in enumerate(ranges):
         if k + 1 < len(ranges):

@@ -41,6 +41,8 @@ class IndexMove(Layer):
         "Expand",
         "Tile",
         "Split",
+        "Gather",
+        "GatherElements",
         "MNCoreReshape",
     )
 
@@ -80,14 +82,22 @@ class IndexMove(Layer):
         return kept
 
     def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
+        if node.op_type == "GatherElements":
+            return []  # its indices, which are data, have every axis of the result
         sources, shapes = self.sources(node), self._shapes(node, graph)
         maps = element_map(node, graph, sources)
         kept = [kept_axes(elements, shapes) for elements in maps]
         return [
             SliceAxis(dict.fromkeys(sources, axis), dict.fromkeys(range(len(maps)), k))
             for k, axis in enumerate(kept[0])
-            if axis is not None and all(other[k] == axis for other in kept)
+            if axis is not None and all(other[k] == axis for other in kept) and not self._indexed(node, graph, axis)
         ]
+
+    @staticmethod
+    def _indexed(node: MNNode, graph: MNGraph, axis: int) -> bool:
+        """Whether constant indices belong to a source axis, so that a part of it would need other indices."""
+        rank = len(graph.values[node.inputs[0]].shape)
+        return node.op_type == "Gather" and int(node.attrs.get("axis", 0)) % rank == axis
 
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]

@@ -14,6 +14,7 @@ MODULES = (
     "argmax",
     "cast",
     "elementwise",
+    "gather",
     "gemm",
     "index_move",
     "moves",

@@ -12,6 +12,7 @@ from compiler.errors import CompilerError
 from compiler.frontend.roles import PARAMETER, ROLE_KEY
 from compiler.graph import Location, MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layout import Layout, Level, PadLayout
+from compiler.plan.gathers import gather_type, open_one_hot
 from compiler.plan.immediates import inline_scalars
 from compiler.plan.opening import open_operators
 
@@ -31,8 +32,13 @@ IMMEDIATES: dict[tuple[str, int], str | None] = {
     ("Expand", 1): None,
     ("Tile", 1): None,
     ("Split", 1): None,
+    ("OneHot", 1): None,
+    ("OneHot", 2): None,
     **{(op_type, 1): "axes" for op_type in REDUCTIONS},
 }
+
+#: Inputs that are read at compile time when they are constants (and not parameters, which may change).
+IF_CONSTANT = frozenset({("Gather", 1), ("GatherElements", 1)})
 
 INTEGER_TYPES = {
     OnnxType.INT64: MNType.INT,
@@ -67,11 +73,15 @@ def import_model(model: onnx.ModelProto) -> MNGraph:
             _place_immediate(graph, value)
         else:
             graph.params.append(name)
+    in_dram = {*graph.inputs, *graph.params}
     for number, proto in enumerate(model.graph.node):
         for name in proto.output:
             if name:
                 _add(graph, name, infos)
-        graph.nodes.append(_node(proto, number, constants))
+        node = _node(proto, number, constants)
+        if node.op_type == "Gather" and proto.input[1] not in immediate:
+            node.op_type = gather_type(node, in_dram)
+        graph.nodes += open_one_hot(graph, node, constants) if node.op_type == "OneHot" else [node]
     graph.outputs = [info.name for info in model.graph.output]
     open_operators(graph)
     changing = [info.name for info in model.graph.value_info if _is_parameter(info)]
@@ -110,10 +120,14 @@ def _add(graph: MNGraph, name: str, infos: dict[str, onnx.ValueInfoProto]) -> No
 def _immediate_names(model: onnx.ModelProto) -> set[str]:
     """Initializers that only compile-time inputs read."""
     uses: dict[str, set[bool]] = {}
+    parameters = {info.name for info in model.graph.value_info if _is_parameter(info)}
     for node in model.graph.node:
         for position, name in enumerate(node.input):
-            uses.setdefault(name, set()).add((node.op_type, position) in IMMEDIATES)
-    return {name for name, kinds in uses.items() if kinds == {True}}
+            place = (node.op_type, position)
+            known = place in IMMEDIATES or (place in IF_CONSTANT and name not in parameters)
+            uses.setdefault(name, set()).add(known)
+    initializers = {tensor.name for tensor in model.graph.initializer}
+    return {name for name, kinds in uses.items() if kinds == {True} and name in initializers}
 
 
 def _place_immediate(graph: MNGraph, value: MNValue) -> None:

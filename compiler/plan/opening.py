@@ -222,6 +222,8 @@ def _has_layer(graph: MNGraph, node: MNNode) -> bool:
     if node.op_type == "ChainerCastReduceSum":
         return values[node.inputs[0]].dtype is values[node.outputs[0]].dtype
     if node.op_type in ("GatherElements", "ScatterElements"):
+        if values[node.inputs[1]].loc is not None:
+            return True  # constant indices: elements change places, nothing is compared
         shape, index = values[node.inputs[0]].shape, values[node.inputs[1]].shape
         axis = int(node.attrs.get("axis", 0)) % len(shape)
         rows = shape[:axis] + shape[axis + 1 :] == index[:axis] + index[axis + 1 :]

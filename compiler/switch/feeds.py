@@ -11,7 +11,8 @@ image within an L1B follow `compiler.layout.image` (i = 64a + 4m + p, 4a + p or 
 | + L1B           | L1BM -> L2BM -> all L1BMs                                                        |
 | + L2B           | ... -> PDM of group 0 -> all L2BMs (contiguous both ways) -> ...                 |
 
-The last stage is `l1bmd` (own MAB and PE), `l1bmm` (own PE) or `l1bmp` (nothing of its own).
+The last stage is `l1bmd` (own MAB and PE), `l1bmm` (own PE) or `l1bmp` (nothing of its own).  A source in DRAM is
+downloaded piece by piece; each PE gets its own long words.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Load(Enum):
     BLOCKS_ROTATED = ("l1bmd, rotated", 16, 256)
     LANES = ("l1bmm", 8, 32)
     ALL = ("l1bmp", 8, 8)
+    DRAM = ("download", 128, 0)
 
     @property
     def granule(self) -> int:

@@ -20,9 +20,10 @@ def chunk_slots(selection: Selection, letters: Sequence[str], resident: int) -> 
     """
     if not selection.needs_chunks(letters):
         return 0
-    whole = max(UNIT, -(-selection.slots // UNIT) * UNIT)
-    room = (LM_WORDS // 2 - resident - ZERO_LWS) // UNIT * UNIT
-    return min(whole, MOST, max(LEAST, room))
+    unit = max(UNIT, *(feed.load.granule for feed in selection.feeds))
+    whole = max(unit, -(-selection.slots // unit) * unit)
+    room = (LM_WORDS // 2 - resident - ZERO_LWS) // unit * unit
+    return min(whole, MOST, max(unit, LEAST, room))
 
 
 def scratch_words(chunk: int) -> int:

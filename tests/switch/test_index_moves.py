@@ -160,3 +160,53 @@ def test_moves_in_front_of_a_matrix_product() -> None:
     constants = {"starts": ints(5, 3), "ends": ints(66, 40), "axes": ints(0, 1)}
     _then_gemm(lambda a: a[5:66, 3:40], x, node, constants)
     _then_gemm(lambda a: np.tile(a, (1, 2)), x, helper.make_node("Tile", ["x", "r"], ["m"]), {"r": ints(1, 2)})
+
+
+@pytest.mark.parametrize("axis, index", [(0, [[3, -1], [0, 60], [7, 7]]), (1, [4, 2, 2, -5]), (1, 3)])
+def test_gather_with_constant_indices(axis: int, index: Any) -> None:
+    x = data((61, 5))
+    taken = np.asarray(index, np.int64)
+    check("Gather", {"x": x}, {"index": taken}, {"y": np.take(x, taken, axis)}, axis=axis)
+
+
+def test_gather_elements_with_constant_indices() -> None:
+    x = data((13, 7), "i")
+    index = np.random.default_rng(3).integers(-13, 13, (5, 7))
+    check("GatherElements", {"x": x}, {"i": index}, {"y": np.take_along_axis(x, index, 0)}, axis=0)
+
+
+@pytest.mark.parametrize("shape, axis, taken", [((61, 5), 0, (70,)), ((7, 300, 3), 1, (4, 5)), ((1200, 40), 0, (9, 3))])
+@pytest.mark.parametrize("kind", ["f", "i"])
+def test_gather_with_run_time_indices(shape: tuple[int, ...], axis: int, taken: tuple[int, ...], kind: str) -> None:
+    """From DRAM; the last source passes in several chunks."""
+    x = data(shape, kind)
+    index = np.random.default_rng(4).integers(-shape[axis], shape[axis], taken)
+    check("Gather", {"x": x, "index": index}, {}, {"y": np.take(x, index, axis)}, axis=axis)
+
+
+def test_gather_from_a_computed_source() -> None:
+    x = data((30, 20))
+    index = np.random.default_rng(6).integers(-30, 30, (11,))
+    nodes = [helper.make_node("Relu", ["x"], ["m"]), helper.make_node("Gather", ["m", "index"], ["y"])]
+    model = models.build(
+        nodes,
+        {"x": ("float", x.shape), "index": ("int", index.shape)},
+        {"y": ("float", [11, 20])},
+        {"m": ("float", x.shape)},
+    )
+    compiled = compile_model(model, OPTIONS)
+    assert any(node.op_type == "MNCoreGather" for node in compiled.graph.nodes)
+    got = machine.run(compiled, {"x": x, "index": index})["y"].view(np.float32)
+    np.testing.assert_array_equal(got, np.maximum(x, 0)[index])
+
+
+@pytest.mark.parametrize("axis, shape", [(-1, (70,)), (0, (13,)), (1, (5, 9))])
+def test_one_hot(axis: int, shape: tuple[int, ...]) -> None:
+    """Negative indices count from the end; indices out of range give rows of `off`."""
+    depth = 11
+    index = np.random.default_rng(7).integers(-14, 14, shape)
+    wrapped = np.where(index < 0, index + depth, index)
+    hot = np.where(wrapped[..., None] == np.arange(depth), 2.5, -1.0).astype(np.float32)
+    expected = np.moveaxis(hot, -1, axis)
+    constants = {"depth": ints(depth), "values": np.array([-1.0, 2.5], np.float32)}
+    check("OneHot", {"index": index}, constants, {"y": expected}, axis=axis)
