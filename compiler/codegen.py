@@ -38,7 +38,8 @@ class Compiled:
     """A finished compilation.
 
     program: decoded VSM, its text in `program.source`.  inputs, outputs, params: specs by ONNX name.  values: data
-    of the params in the framework's dtype.  report: content of report.json.  search: what was compared.  history: how
+    of the params in the framework's dtype.  images: params that are a second image of another one -> that one.
+    report: content of report.json.  search: what was compared.  history: how
     the layouts came about.
     """
 
@@ -46,6 +47,7 @@ class Compiled:
     inputs: dict[str, IOSpec]
     outputs: dict[str, IOSpec]
     params: dict[str, IOSpec]
+    images: dict[str, str]
     values: dict[str, NDArray[Any]]
     report: dict[str, Any]
     graph: MNGraph
@@ -82,6 +84,7 @@ def compile_model(
         inputs={name: IOSpec.of(name, values[name]) for name in scheduled.graph.inputs},
         outputs={name: IOSpec.of(name, values[stored]) for name, stored in scheduled.outputs.items()},
         params={name: IOSpec.of(name, values[name]) for name in scheduled.graph.params},
+        images=dict(scheduled.graph.images),
         values={name: np.asarray(values[name].constant) for name in scheduled.graph.params},
         report={},
         graph=scheduled.graph,

@@ -180,7 +180,8 @@ class Context:
             _current.set(None)
 
     def _load(self, name: str, app: App) -> CompiledFunction:
-        params = {key: self._parameter(key, app) for key in app.params}
+        own = {key: self._parameter(key, app) for key in app.params if key not in app.images}
+        params = {key: own[app.images.get(key, key)] for key in app.params}
         function = self._device.backend.load_function(app, params)
         compiled = CompiledFunction(name, app, function, self._check_open)
         self._functions.add(compiled)

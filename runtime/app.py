@@ -42,7 +42,8 @@ class App:
     the contents of the parameters when the program was compiled.  registered: those of them that belong to a
     context's registry under their name; the others are constants.  updates: parameter -> output that holds its
     contents after a call; such outputs are not results of the function.  ignored_inputs: keys of the sample that
-    the function did not read. decoded: the program, where it is known already.
+    the function did not read.  images: parameters that are another image of a parameter, for which the same tensor
+    stands -> that parameter.  decoded: the program, where it is known already.
     """
 
     kind: str
@@ -55,6 +56,7 @@ class App:
     updates: Mapping[str, str] = field(default_factory=dict)
     ignored_inputs: frozenset[str] = frozenset()
     report: Mapping[str, Any] = field(default_factory=dict)
+    images: Mapping[str, str] = field(default_factory=dict)
     decoded: Program | None = field(default=None, repr=False, compare=False)
 
     @cached_property
@@ -100,6 +102,7 @@ class App:
                 registered=frozenset(specs["registered"]),
                 updates=dict(specs["updates"]),
                 ignored_inputs=frozenset(specs["ignored_inputs"]),
+                images=dict(specs.get("images", {})),
                 report=json.loads(members["report.json"]),
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -113,6 +116,7 @@ class App:
         described["registered"] = sorted(self.registered)
         described["updates"] = dict(self.updates)
         described["ignored_inputs"] = sorted(self.ignored_inputs)
+        described["images"] = dict(self.images)
         return described
 
 

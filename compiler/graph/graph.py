@@ -35,6 +35,7 @@ class MNGraph:
     """Nodes in execution order and the values they name.
 
     `inputs` are set for every call, `params` stay on the device between calls; both are defined before the first node.
+    `images`: parameters that are a second DRAM image of another one, in another layout -> that one.
     """
 
     nodes: list[MNNode] = field(default_factory=list)
@@ -42,6 +43,7 @@ class MNGraph:
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     params: list[str] = field(default_factory=list)
+    images: dict[str, str] = field(default_factory=dict)
 
     def value(self, name: str) -> MNValue:
         """The value called `name`; GraphError with the nearest name when there is none."""
@@ -93,6 +95,7 @@ class MNGraph:
             list(self.inputs),
             list(self.outputs),
             list(self.params),
+            dict(self.images),
         )
 
     # -- consistency ---------------------------------------------------------------------------------------------

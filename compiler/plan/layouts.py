@@ -1,7 +1,8 @@
 """Layout planner: wishes travel from the last node to the first, then layouts are settled from the first to the last.
 
 Where a value has another layout than a layer needs, a MNCoreLayoutSwitch goes in; where its padding must hold something
-it does not, a MNCoreRefillPadding.  Parameters and inputs take the layout their first reader asks for.  Planning in
+it does not, a MNCoreRefillPadding.  Parameters and inputs take the layout their first reader asks for; a parameter
+whose other readers need another one, or other padding, gets a second image in DRAM (`MNGraph.images`).  Planning in
 both directions (`bidi`) does this twice: the second time, inputs for which nobody had a wish take the layout that
 their readers settled on the first time, so that wishes also travel from one operand to another.  Layout specs of the
 user come before any wish.
@@ -11,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from compiler.errors import LayoutConflict
 from compiler.graph import MNGraph, MNNode, MNValue, PadType
 from compiler.layers.base import DIRTY, PadNeed
 from compiler.layers.layouts import default_layout
@@ -21,6 +21,7 @@ from compiler.layout.l2b import L2bUse, banks_gathered, gather_banks, l2b_use, s
 from compiler.plan.history import LayoutHistory
 from compiler.plan.layout_spec import LayoutSpecs
 from compiler.plan.tables import add_tables
+from compiler.switch.routes import SELECT, cheapest
 
 Wishes = dict[str, Layout | None]
 
@@ -181,10 +182,10 @@ def _with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool
         _pad_with_zero(value)
     if value.layout.equivalent(needed):
         return name
-    if streamed:
-        raise LayoutConflict(f"{name!r} is read from DRAM in two layouts: {value.layout} and {needed}")
+    if name in graph.params and (streamed or cheapest(value.layout, needed, value.dtype) == SELECT):
+        return _image(graph, name, needed, value.pad_type)
     banked = l2b_use(needed.layout) is L2bUse.GROUPS and l2b_use(value.layout.layout) is L2bUse.SPLIT
-    if banked and name in graph.inputs:
+    if banked and name in graph.inputs and not streamed:
         return _with_layout(graph, _both_banks(graph, value), needed, streamed=False)
     switched = _derived(graph, value, "LayoutSwitch", needed)
     switched.pad_type = PadType(DIRTY) if needed.is_padded else None
@@ -227,14 +228,30 @@ def _with_padding(graph: MNGraph, name: str, need: PadNeed, *, streamed: bool) -
     if value.pad_type is None and name in (*graph.inputs, *graph.params):
         value.pad_type = PadType(need.kind)
         return name
-    if streamed:
-        raise LayoutConflict(f"{name!r} is read from DRAM with padding {value.pad_type} and {need.kind}")
+    if streamed and name in graph.params:
+        return _image(graph, name, layout, PadType(need.kind))
     filled = _derived(graph, value, "RefillPadding", layout)
     filled.pad_type = PadType(need.kind)
     graph.nodes.append(
         MNNode("MNCoreRefillPadding", filled.name, [name], [filled.name], {"kind": need.kind, "axes": padded})
     )
     return filled.name
+
+
+def _image(graph: MNGraph, name: str, layout: PadLayout, pad_type: PadType | None) -> str:
+    """The parameter that is the image of parameter `name` in a layout, with some padding; made on first request."""
+    root = graph.images.get(name, name)
+    pad_type = pad_type if layout.is_padded else None
+    for known in (root, *(image for image, of in graph.images.items() if of == root)):
+        value = graph.values[known]
+        if value.layout is not None and value.layout.equivalent(layout) and value.pad_type == pad_type:
+            return known
+    image = _derived(graph, graph.values[root], "Image", layout)
+    image.pad_type, image.constant = pad_type, graph.values[root].constant
+    _pad_with_zero(image)
+    graph.params.append(image.name)
+    graph.images[image.name] = root
+    return image.name
 
 
 def _derived(graph: MNGraph, value: MNValue, step: str, layout: PadLayout) -> MNValue:

@@ -70,6 +70,13 @@ class _Scheduler:
         self._home = home
         self._steps = _layer_steps(self._source)
         self._readers = Counter(name for node in self._source.nodes for name in set(node.used))
+        self._streamed = {
+            name
+            for node in self._source.nodes
+            if node.op_type != "Constant"
+            for position, name in enumerate(node.inputs)
+            if position in layer_of(node).streamed
+        }
         self._in_lm: dict[str, tuple[str, int]] = {}
         self._in_dram: dict[str, str] = {}
         self._result = Schedule(self._graph)
@@ -86,7 +93,8 @@ class _Scheduler:
             originals = list(node.outputs)
             self._place(node, step)
             for name in originals:
-                if last_use.get(name, -1) > step + self._reach(name) or name in self._source.outputs:
+                late = last_use.get(name, -1) > step + self._reach(name)
+                if late or name in self._source.outputs or name in self._streamed:
                     self._upload(name)
         for name in self._source.outputs:
             if name not in self._in_dram:
