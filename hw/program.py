@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, auto
 
 from hw.kernels.abi import Kernel
+from hw.value import value
 
 PER_CYCLE = tuple[int, int, int, int]
 
@@ -62,7 +63,7 @@ class Unit(IntEnum):
     DARW = 7
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MaskRef:
     """A mask register entry and how its four bits spread: over LW0's half words, or (`words`) over the 2LW's words."""
 
@@ -70,7 +71,7 @@ class MaskRef:
     words: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Source:
     """One PE-side input of an item.
 
@@ -91,7 +92,7 @@ class Source:
     transforms: tuple[Kernel, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Dest:
     """One PE-side output.  T always has width 4.  OMR: `addr[0]` is the entry.  BAR: width 1 takes w0, width 2 takes
     w1.
@@ -105,7 +106,7 @@ class Dest:
     mask: MaskRef | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Compute:
     """An ALU, MAU, matrix write or matrix read item.  `plane` is 0 (x) or 1 (y) where a matrix register takes part.
 
@@ -140,7 +141,7 @@ class L1Map:
     stages: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PeLoad:
     """L1BM->PE.  `addr` None reads the turnaround register; `map` is then the map of the writing instruction's class.
 
@@ -155,7 +156,7 @@ class PeLoad:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PeStore:
     """PE->L1BM (and always into the turnaround register).  `addr` None writes the turnaround register only.
 
@@ -200,7 +201,7 @@ class L2Kind(IntEnum):
     DARW = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class L2Move:
     """An L2BM item; acts in all eight L2Bs.
 
@@ -227,7 +228,7 @@ class L2Move:
 Item = Compute | PeLoad | PeStore | L2Move
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Step:
     """One PE line.  `nop` steps have no items.  `hold` (noforward) keeps latches and turnaround register.
 
@@ -260,7 +261,7 @@ class Space(IntEnum):
     L2BM = 2
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MvPlace:
     """One side of an MV: `group`/`bank` None when the form leaves them out; `indirect`: `addr` is a DAR entry."""
 
@@ -294,7 +295,7 @@ class MvForm(IntEnum):
     D_DRAM_PDM = 18
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Mv:
     """One MV line.  `size` counts as the form says.  `tag` 0 = none.  `first`/`last`: REDUCE kernels of the stages."""
 
@@ -311,7 +312,7 @@ class Mv:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MvNop:
     """`mvnop`: takes an MV slot and moves nothing."""
 
@@ -319,7 +320,7 @@ class MvNop:
     text: str = "mvnop"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Debug:
     """`d get` / `d set`, kept as text; `isa` interprets it against the state when the engine reaches it."""
 

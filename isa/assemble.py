@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 from hw.program import Debug, Item, Line, Mv, MvNop, Program, Region, Step
@@ -16,12 +19,14 @@ from isa.line import PeLine, decode_item, decode_line, masked_items
 from isa.mask_grammar import NO_MASK, PersistentMask, parse_mask_line
 from isa.numerals import NUMBER, to_int
 from isa.operand import PeOperand
+from isa.operand_grammar import parse_operand
 
 Mode = Literal["flat", "auto_stride"]
 
 _COMMENT = re.compile(r"[#!]")
 _LAYER = re.compile(r"\s*#@layer\s+(\S.*?)\s*")
 _REPEATED_NOP = re.compile(rf"nop/({NUMBER})")
+_STATEMENTS = "dmnq"  # first letters of `d`, `mask`, `mv...`, `nop/N` and `quit`
 _WORD = re.compile(r"[A-Za-z0-9_]*")
 MOST_NOPS = 10_000_000
 _MANUAL_TAGS = 63
@@ -60,17 +65,40 @@ def assemble(text: str, *, mode: Mode = "flat", check_hazards: bool = True, name
     Warns:
         AsmWarning: text that is legal but does not do what it seems to.
     """
-    assembler = _Assembler(mode, check_hazards)
-    for number, line in enumerate(text.splitlines(), 1):
-        try:
-            if not assembler.read(line, number):
-                break
-        except AsmError as error:
-            raise error.at(number, line) from None
-    program = Program(tuple(assembler.lines), tuple(assembler.regions), name, text)
-    if check_hazards:
-        _check_hazards(program, text)
+    with _collector_paused():
+        reader = LineReader(mode, check_hazards)
+        for number, line in enumerate(text.splitlines(), 1):
+            try:
+                if not reader.read(line, number):
+                    break
+            except AsmError as error:
+                raise error.at(number, line) from None
+        program = Program(tuple(reader.lines), tuple(reader.regions), name, text)
+        if check_hazards:
+            _check_hazards(program, text)
     return program
+
+
+def forget() -> None:
+    """Drop what is kept of texts seen before: the next assembly works as in a new process (for measurements)."""
+    from hw.sanitizer.effects import official_footprint
+
+    for cached in (parse_operand, parse, decode_item, decode_line, masked_items, official_footprint):
+        cached.cache_clear()
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Without cyclic garbage collection: everything made here stays, and walking over it again and again takes longer
+    than the rest of the work.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _check_hazards(program: Program, text: str) -> None:
@@ -86,7 +114,7 @@ def _check_hazards(program: Program, text: str) -> None:
         )
 
 
-class _Assembler:
+class LineReader:
     """State between lines: persistent mask, latches, and what was decoded so far."""
 
     def __init__(self, mode: Mode, check_hazards: bool) -> None:
@@ -99,28 +127,35 @@ class _Assembler:
 
     def read(self, line: str, number: int) -> bool:
         """Take one source line; False at `quit`."""
-        layer = _LAYER.fullmatch(line)
-        if layer:
-            self.regions.append(Region(len(self.lines), layer[1]))
-            return True
-        text = _COMMENT.split(line, maxsplit=1)[0].strip()
+        text = line
+        if "#" in line or "!" in line:
+            layer = _LAYER.fullmatch(line)
+            if layer:
+                self.regions.append(Region(len(self.lines), layer[1]))
+                return True
+            text = _COMMENT.split(line, maxsplit=1)[0]
+        text = text.strip()
         if not text:
             return True
-        match = _WORD.match(text)
-        word = match[0] if match else ""
-        if word == "quit":
-            return False
-        if word == "d":
-            self._debug(text, number)
-        elif word.startswith("mask"):
-            self._mask = parse_mask_line(text)
-            self._warn_mask(text, number)
-        elif word.startswith("mv"):
-            self._mv(text, number)
-        elif _REPEATED_NOP.match(text):
-            self._nops(text, number)
-        else:
-            self._step(text, number)
+        if text[0] in _STATEMENTS:
+            match = _WORD.match(text)
+            word = match[0] if match else ""
+            if word == "quit":
+                return False
+            if word == "d":
+                self._debug(text, number)
+                return True
+            if word.startswith("mask"):
+                self._mask = parse_mask_line(text)
+                self._warn_mask(text, number)
+                return True
+            if word.startswith("mv"):
+                self._mv(text, number)
+                return True
+            if _REPEATED_NOP.match(text):
+                self._nops(text, number)
+                return True
+        self._step(text, number)
         return True
 
     def _debug(self, text: str, number: int) -> None:
@@ -155,19 +190,21 @@ class _Assembler:
 
     def _step(self, text: str, number: int) -> None:
         line = decode_line(text)
-        check_context(line.parsed, self._latches)
+        if line.l1bm:
+            check_context(line.parsed, self._latches)
+        masked = line.own_mask or bool(self._mask.targets)
         if self._check_hazards:
             check_latches(line.parsed, self._latches, hold=line.hold)
-            if line.own_mask or self._mask.targets:
+            if masked:
                 check_masked_widths(line.parsed, self._mask, self._latches)
         if self._mode == "auto_stride":
             _check_auto_stride(line)
-        items = masked_items(text, self._mask)
-        if not (line.nop or line.hold):
-            self._latches = advance(line.parsed, self._latches)
+        items = masked_items(text, self._mask) if masked else line.items
         for parsed in line.parsed:
             if parsed.note:
                 self._warn(number, parsed.note)
+        if not (line.nop or line.hold):
+            self._latches = advance(line.parsed, self._latches)
         self.lines.append(Step(items, line.wait, line.nop, line.hold, number, line.text))
 
     @staticmethod

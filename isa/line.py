@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from hw.program import Compute, Dest, Item, MaskRef, Mem, Mv, PeLoad
+from hw.value import value
 from isa.checks.issue import check_issue
-from isa.checks.masks import check_masks, one_time
+from isa.checks.masks import check_masks
 from isa.checks.ports import check_ports
 from isa.errors import AsmError
 from isa.item import parse, tokens
 from isa.mask_grammar import PersistentMask
 from isa.mv_suffix import parse_tag
-from isa.record import Parsed
+from isa.record import Group, Parsed
+
+_L1BM = Group.L1BM
+_CONTROL = ("nop", "noforward", "wait")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PeLine:
-    """A decoded PE line before persistent masks.  `wait` is a tag or None; `own_mask`: a destination has one."""
+    """A decoded PE line before persistent masks.
+
+    `wait` is a tag or None; `own_mask`: a destination has one; `l1bm`: an item moves L1BM data.
+    """
 
     text: str
     parsed: tuple[Parsed, ...]
@@ -27,6 +34,7 @@ class PeLine:
     nop: bool = False
     hold: bool = False
     own_mask: bool = False
+    l1bm: bool = False
 
 
 def lower(parsed: Parsed) -> Item:
@@ -48,39 +56,48 @@ def decode_item(text: str) -> tuple[Parsed, Item]:
 @lru_cache(maxsize=65536)
 def decode_line(text: str) -> PeLine:
     """Decode a PE line without comment; raises AsmError for everything the line alone makes illegal."""
+    parts = [part for part in map(str.strip, text.split(";")) if part] if ";" in text else [text]
+    if not parts:
+        raise AsmError("item/empty", "no operation in this line", expected="an instruction")
     parsed: list[Parsed] = []
     items: list[Item] = []
     wait: int | None = None
-    flags = {"nop": False, "noforward": False}
-    parts = [part.strip() for part in text.split(";")]
-    parts = [part for part in parts if part]
-    if not parts:
-        raise AsmError("item/empty", "no operation in this line", expected="an instruction")
+    nop = hold = False
     for part in parts:
-        words = tokens(part)
-        if words[0] in flags:
-            if len(words) > 1:
-                raise AsmError("item/operands", f"`{part}`: `{words[0]}` takes no operands", nearest=words[0])
-            if flags[words[0]]:
-                raise AsmError("line/group", f"`{words[0]}` is given twice")
-            flags[words[0]] = True
-        elif words[0] == "wait":
-            if wait is not None:
-                raise AsmError("line/group", "two `wait` in a line")
-            wait = _wait_tag(part, words)
+        if part.startswith(_CONTROL):
+            words = tokens(part)
+            if words[0] in ("nop", "noforward"):
+                if len(words) > 1:
+                    raise AsmError("item/operands", f"`{part}`: `{words[0]}` takes no operands", nearest=words[0])
+                if nop if words[0] == "nop" else hold:
+                    raise AsmError("line/group", f"`{words[0]}` is given twice")
+                nop, hold = nop or words[0] == "nop", hold or words[0] == "noforward"
+                continue
+            if words[0] == "wait":
+                if wait is not None:
+                    raise AsmError("line/group", "two `wait` in a line")
+                wait = _wait_tag(part, words)
+                continue
+        if len(parts) == 1:
+            # The line itself is in the cache.
+            one = parse(part)
+            item = lower(one)
         else:
-            one = decode_item(part)
-            parsed.append(one[0])
-            items.append(one[1])
-    nop, hold = flags["nop"], flags["noforward"]
+            one, item = decode_item(part)
+        parsed.append(one)
+        items.append(item)
     if nop and (parsed or hold):
         raise AsmError("line/nop", "`nop` beside another item", expected="`nop` alone or with `wait`")
     if wait is not None and not (parsed or nop or hold):
         raise AsmError("line/wait", "`wait` needs another item", nearest=f"nop; {parts[0]}")
-    check_issue(parsed)
+    if len(parsed) > 1:
+        check_issue(parsed)
     check_ports(parsed)
-    check_masks(parsed)
-    return PeLine("; ".join(parts), tuple(parsed), tuple(items), wait, nop, hold, one_time(parsed))
+    own_mask = check_masks(parsed)
+    l1bm = False
+    for one in parsed:
+        l1bm = l1bm or one.record.group is _L1BM
+    return PeLine("; ".join(parts), tuple(parsed), tuple(items), wait, nop, hold, own_mask, l1bm)
 
 
 def _wait_tag(part: str, words: list[str]) -> int:

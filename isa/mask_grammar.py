@@ -39,18 +39,24 @@ class PersistentMask:
 NO_MASK = PersistentMask()
 
 
-@lru_cache(maxsize=4096)
 def parse_mask(text: str, where: str, *, suffix: bool = True) -> MaskExpr:
     """Parse the text after `/`.  A pattern of four binary digits is entry 16 + pattern; `suffix` permits `t`, `p`."""
-    match = _EXPRESSION.fullmatch(text)
-    if not match or (match[5] and not suffix):
+    mask = _expression(text)
+    if mask is None or (mask.escape and not suffix):
         raise AsmError("mask/text", f"{where}: `/{text}` is no mask", expected="/1000, /ll1000, /$imr1 or /$llimr1")
-    if match[2]:
-        return MaskExpr(PATTERNS + int(match[2], 2), bool(match[1]), match[5])
-    entry = to_int(match[4])
-    if entry >= ENTRIES:
-        raise AsmError("address/mask-register", f"{where}: no mask register {entry}", expected="$imr0..$imr31")
-    return MaskExpr(entry, bool(match[3]), match[5])
+    if mask.entry >= ENTRIES:
+        raise AsmError("address/mask-register", f"{where}: no mask register {mask.entry}", expected="$imr0..$imr31")
+    return mask
+
+
+@lru_cache(maxsize=4096)
+def _expression(text: str) -> MaskExpr | None:
+    match = _EXPRESSION.fullmatch(text)
+    if not match:
+        return None
+    pattern = match[2]
+    entry = PATTERNS + int(pattern, 2) if pattern else to_int(match[4])
+    return MaskExpr(entry, bool(match[1] if pattern else match[3]), match[5])
 
 
 def parse_mask_line(text: str) -> PersistentMask:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from hw.value import value
 from isa.errors import AsmError
 from isa.numerals import NUMBER, to_int
 
@@ -16,7 +16,7 @@ _TAG = re.compile(r"[0-9A-Fa-f]{2}")
 _OPTION = re.compile(rf"(nd|n|p)((?:{NUMBER})?)|(i)([0-9A-Za-z]{{0,2}})")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MvOptions:
     """Size in units of the form, completion tag (0 none), uses of one DAR entry (None: all), priority."""
 

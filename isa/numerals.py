@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-NUMBER = r"(?:0x[0-9a-fA-F]+|0b[01]+|0o[0-7]+|0|[1-9][0-9]*)"
+NUMBER = r"(?:[1-9][0-9]*|0(?:x[0-9a-fA-F]+|b[01]+|o[0-7]+)?)"
 """Regular expression of one number, without a group."""
 
 
@@ -11,10 +11,10 @@ MOST_DIGITS = 1000
 
 
 def to_int(text: str) -> int:
-    """The value of a text that matches `NUMBER`."""
-    return int(text, 0) if text.startswith(("0x", "0b", "0o")) else decimal(text)
+    """The value of a text that matches `NUMBER`; of more decimal digits than any field holds the first ones count."""
+    return int(text[:MOST_DIGITS]) if text[0] != "0" else int(text, 0)
 
 
 def decimal(text: str) -> int:
-    """The value of decimal digits; of more digits than any field can hold only the first count."""
+    """The value of decimal digits, leading zeros allowed; of more than any field holds the first ones count."""
     return int(text[:MOST_DIGITS])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
-from hw.program import PER_CYCLE
+from hw.program import PER_CYCLE, Mem
+from hw.value import value
 
 
 class Kind(IntEnum):
@@ -36,6 +36,7 @@ class Kind(IntEnum):
 
 
 MEMORIES = frozenset({Kind.LM0, Kind.LM1, Kind.GRF0, Kind.GRF1})
+PE_KINDS = frozenset(Kind(mem) for mem in Mem) - {Kind.IMM}
 FORWARDS = frozenset({Kind.MAUF, Kind.ALUF, Kind.LBF})
 
 KIND_NAMES: dict[Kind, str] = {
@@ -64,7 +65,11 @@ KIND_NAMES: dict[Kind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+Shape = tuple[int | str | bool, ...]
+"""What the grammar of an item looks at in an operand, without addresses: kind, sign, modifier, mask or group given."""
+
+
+@value
 class MaskExpr:
     """A mask expression: register entry, `ll` word length, and the trailing `t` or `p` ("" if none) of isa.md 4.2."""
 
@@ -73,7 +78,7 @@ class MaskExpr:
     escape: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PeOperand:
     """A PE-side operand.  `addr` counts words and is not wrapped; `flat` tells a list from a start with stride.
 
@@ -93,6 +98,11 @@ class PeOperand:
     mask: MaskExpr | None = None
 
     @property
+    def shape(self) -> Shape:
+        """Kind, sign, modifier, whether masked."""
+        return self.kind, self.negate, self.modifier, self.mask is None
+
+    @property
     def port(self) -> tuple[PER_CYCLE, int, int, int | None, bool]:
         """The address fields of the instruction word: two accesses share a port only if these agree (isa.md 5.3).
 
@@ -104,7 +114,7 @@ class PeOperand:
         return (a0,) * 4, a1 - a0, self.width, self.j, self.via_t
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MatrixOperand:
     """A matrix register; `start` None for the whole matrix (MAU sources), `lws` 1 (`$lx`) or 2 (`$llx`)."""
 
@@ -116,8 +126,13 @@ class MatrixOperand:
     modifier: str = ""
     kind: Kind = Kind.MATRIX
 
+    @property
+    def shape(self) -> Shape:
+        """Kind, sign, modifier, whether numbered."""
+        return self.kind, self.negate, self.modifier, self.start is None
 
-@dataclass(frozen=True, slots=True)
+
+@value
 class BankOperand:
     """A place outside the PEs in long words (DAR: entries).  `lws` 2 for `$llb`, `$llbi`.
 
@@ -132,14 +147,24 @@ class BankOperand:
     bank: int | None = None
     indirect: bool = False
 
+    @property
+    def shape(self) -> Shape:
+        """Kind, whether group and bank are given."""
+        return self.kind, self.group is None, self.bank is None
 
-@dataclass(frozen=True, slots=True)
+
+@value
 class Literal:
     """An immediate, already converted to its 32 bits (isa.md 2.4)."""
 
     text: str
     bits: int
     kind: Kind = Kind.IMM
+
+    @property
+    def shape(self) -> Shape:
+        """The kind alone."""
+        return (self.kind,)
 
 
 Operand = PeOperand | MatrixOperand | BankOperand | Literal

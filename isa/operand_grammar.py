@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
-from hw.program import Fixed
+from hw.program import PER_CYCLE, Fixed
 from isa.errors import AsmError, nearest
 from isa.mask_grammar import parse_mask
 from isa.numerals import NUMBER, to_int
@@ -20,7 +21,7 @@ GROUPS = 4
 BANKS = 2
 
 _MEMORY = re.compile(
-    rf"\$(ll|l)?([mnrs])(t)?(?:({NUMBER})(?:(v)({NUMBER})?)?|\[({NUMBER}(?:,{NUMBER}){{0,3}})\])?(?:j({NUMBER}))?([er]?)"
+    rf"\$(l{{0,2}})([mnrs])(t)?(?:({NUMBER})(?:(v)({NUMBER})?)?|\[({NUMBER}(?:,{NUMBER}){{0,3}})\])?(?:j({NUMBER}))?([er]?)"
 )
 _MATRIX = re.compile(rf"\$(l|ll)([xy])({NUMBER})?([er]?)")
 _MASK_ENTRY = re.compile(rf"\$omr({NUMBER})")
@@ -32,6 +33,11 @@ _BANK_KINDS = {"lc": Kind.L2BM, "dar": Kind.DAR, "di": Kind.DRAM, "d": Kind.DRAM
 _FORWARDS = {"$mauf": Kind.MAUF, "$aluf": Kind.ALUF, "$lbf": Kind.LBF, "$mreadf": Kind.MREADF}
 _FIXED = {f"${fixed.name.lower()}": fixed for fixed in Fixed}
 _BASES = {"$mb": (Kind.BAR0, 1), "$lmb": (Kind.BAR0, 2), "$nb": (Kind.BAR1, 1), "$lnb": (Kind.BAR1, 2)}
+_OUTSIDE_PES = frozenset({"lb", "lc", *(letter + digit for letter in "dp" for digit in "0123456789")})
+# The suffix a mask needs, by "two long words wide" and "`ll` mask"; some destinations have no width to meet.
+_ESCAPES = {(True, True): "", (True, False): "p", (False, False): "", (False, True): "t"}
+_UNSIZED = frozenset({Kind.T, Kind.OMR, Kind.BAR1})
+_NOWRITE = Kind.NOWRITE
 _T = ("$t", "$lt", "$llt")
 _EXAMPLES = (
     *(
@@ -57,12 +63,14 @@ def parse_operand(text: str) -> Operand:
     negate = body.startswith("-")
     if negate:
         body = body[1:]
-    operand = _memory(text, body, negate) or _plain(text, body, negate) or _outside(text, body)
+    # A short cut only: no text fits two of the three.
+    operand = _outside(text, body) if body[1:3] in _OUTSIDE_PES else None
+    operand = operand or _memory(text, body, negate) or _plain(text, body, negate) or _outside(text, body)
     if operand is None:
         raise AsmError("operand/text", f"invalid operand `{text}`", nearest=_nearest(body))
     if not slash:
         return operand
-    if not isinstance(operand, PeOperand) or operand.kind == Kind.NOWRITE:
+    if not isinstance(operand, PeOperand) or operand.kind is _NOWRITE:
         raise AsmError("mask/place", f"`{text}`: only PE destinations take a write mask", nearest=body)
     mask = parse_mask(mask_text, f"`{text}`")
     _check_mask_width(text, operand, mask)
@@ -87,30 +95,49 @@ def _memory(text: str, body: str, negate: bool) -> PeOperand | None:
     if not match:
         return None
     prefix, letter, via_t, start, stride, step, flat, j, modifier = match.groups()
-    width = WIDTHS[prefix or ""]
+    width = WIDTHS[prefix]
     kind = _MEMORY_KINDS[letter]
-    if via_t and kind != Kind.LM0:
+    if via_t and letter != "m":
         raise AsmError("operand/t-indirect", f"`{text}`: only LM0 can be addressed through T", nearest="$lmt0v")
     if start is None and flat is None and not via_t:
         raise AsmError("operand/address", f"`{text}` has no address", expected="a word address, as in `$lr0v`")
     if j is not None:
-        if kind not in (Kind.LM0, Kind.LM1):
-            raise AsmError("operand/j", f"`{text}`: `j` exists for LM0 and LM1 only", expected="`$lm0vj1`")
-        if via_t:
-            raise AsmError("operand/t-and-j", f"`{text}`: `t` and `j` exclude each other")
-        if to_int(j) > 3:
-            raise AsmError("operand/j", f"`{text}`: PE number {j} is too large", expected="j0..j3")
+        _check_j(text, letter, via_t is not None, j)
+    addr: PER_CYCLE
     if flat is not None:
-        given = [to_int(number) for number in flat.split(",")]
         # A short list goes on with its last address.
-        a0, a1, a2, a3 = (given + given[-1:] * 3)[:4]
+        given = [to_int(number) for number in flat.split(",")]
+        while len(given) < 4:
+            given.append(given[-1])
+        addr = a0, a1, a2, a3 = given[0], given[1], given[2], given[3]
+        bits, last = a0 | a1 | a2 | a3, max(given)
     else:
-        a0 = to_int(start or "0")
-        increment = (to_int(step) if step is not None else width) if stride else 0
-        if increment % width:
-            raise AsmError("address/alignment", f"`{text}`: stride {increment} is no multiple of {width}")
-        a1, a2, a3 = a0 + increment, a0 + 2 * increment, a0 + 3 * increment
-    for address in (a0, a1, a2, a3) if flat is not None else (a0,):
+        a0 = bits = last = to_int(start) if start is not None else 0
+        increment = 0
+        if stride:
+            increment = width if step is None else to_int(step)
+            if increment % width:
+                raise AsmError("address/alignment", f"`{text}`: stride {increment} is no multiple of {width}")
+        addr = a0, a0 + increment, a0 + 2 * increment, a0 + 3 * increment
+    if bits & (width - 1) or last >= SIZES[kind]:
+        _check_addresses(text, kind, width, addr if flat is not None else addr[:1])
+    return PeOperand(
+        text, kind, width, addr, flat is not None, None if j is None else to_int(j), via_t is not None, 0,
+        negate, modifier,
+    )  # fmt: skip
+
+
+def _check_j(text: str, letter: str, via_t: bool, j: str) -> None:
+    if letter not in "mn":
+        raise AsmError("operand/j", f"`{text}`: `j` exists for LM0 and LM1 only", expected="`$lm0vj1`")
+    if via_t:
+        raise AsmError("operand/t-and-j", f"`{text}`: `t` and `j` exclude each other")
+    if to_int(j) > 3:
+        raise AsmError("operand/j", f"`{text}`: PE number {j} is too large", expected="j0..j3")
+
+
+def _check_addresses(text: str, kind: Kind, width: int, addresses: Sequence[int]) -> None:
+    for address in addresses:
         if address % width:
             raise AsmError(
                 "address/alignment",
@@ -121,10 +148,6 @@ def _memory(text: str, body: str, negate: bool) -> PeOperand | None:
             raise AsmError(
                 "address/range", f"`{text}`: {NAMES[kind]} has no word {address}", expected=f"0..{SIZES[kind] - 1}"
             )
-    return PeOperand(
-        text, kind, width, (a0, a1, a2, a3), flat is not None, None if j is None else to_int(j), bool(via_t), 0,
-        negate, modifier or "",
-    )  # fmt: skip
 
 
 def _plain(text: str, body: str, negate: bool) -> PeOperand | None:
@@ -186,20 +209,20 @@ def _outside(text: str, body: str) -> Operand | None:
 
 def _check_mask_width(text: str, operand: PeOperand, mask: MaskExpr) -> None:
     """Mask word length against access width, and the `t`/`p` suffixes (isa.md 4.2)."""
-    name = text.partition("/")[2]
-    plain = name.rstrip("tp")
-    if operand.kind in (Kind.T, Kind.OMR, Kind.BAR1):
+    if operand.kind in _UNSIZED:
         if mask.escape:
             raise AsmError("mask/suffix", f"`{text}`: masks of T, `$omr` and `$nb` take no suffix", nearest=text[:-1])
         return
-    wide = operand.width == 4
+    legal = _ESCAPES[operand.width == 4, mask.words]
+    if mask.escape == legal:
+        return
     if (mask.escape == "t" and not mask.words) or (mask.escape == "p" and mask.words):
         raise AsmError("mask/suffix", f"`{text}`: `t` belongs to `ll` masks, `p` to default masks", nearest=text[:-1])
-    legal = {(True, True): "", (True, False): "p", (False, False): "", (False, True): "t"}[wide, mask.words]
-    if mask.escape != legal:
-        raise AsmError(
-            "mask/word-length",
-            f"`{text}`: mask word length and access width differ",
-            expected=f"/{plain}{legal} or the other mask word length",
-            nearest=f"{text.partition('/')[0]}/{plain}{legal}",
-        )
+    body, _, name = text.partition("/")
+    plain = name.rstrip("tp")
+    raise AsmError(
+        "mask/word-length",
+        f"`{text}`: mask word length and access width differ",
+        expected=f"/{plain}{legal} or the other mask word length",
+        nearest=f"{body}/{plain}{legal}",
+    )

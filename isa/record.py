@@ -11,6 +11,7 @@ from enum import Enum
 
 from hw.kernels.abi import Kernel
 from hw.program import Item, Mv
+from hw.value import value
 from isa.operand import Kind, MaskExpr, Operand, PeOperand
 from isa.suffix import Suffix, SuffixValue
 
@@ -45,9 +46,12 @@ class Hazard(Enum):
     NONE = "no distance rule"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Variant:
-    """What one spelling of a mnemonic says: precision letter, `u` prefix, `u`/`d` half, `r`, reduction."""
+    """What one spelling of a mnemonic says: precision letter, `u` prefix, `u`/`d` half, `r`, reduction.
+
+    One object per record and spelling, equal to itself only.
+    """
 
     prec: str = ""
     unsigned: bool = False
@@ -85,7 +89,7 @@ class Slot:
         return self.modifiers.get(prec, self.modifiers.get("*", ""))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Parsed:
     """An item whose grammar is settled: the record, its variant, suffix, zero flush and operands in order.
 

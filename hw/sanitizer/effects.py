@@ -11,37 +11,49 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from hw.program import Compute, Item, L2Move, Mem, PeLoad, PeStore, Program, Step, Unit
+from hw.program import Compute, Item, L2Move, Line, Mem, PeLoad, PeStore, Program, Step, Unit
 from hw.sanitizer.footprint import finish, footprint, written_cycles
 from hw.sanitizer.resources import LATCHES, Access, Footprint, Res
 
 _ALL = (True, True, True, True)
 _NONE = (False, False, False, False)
+_LATCHED = frozenset({Mem.MAUF, Mem.ALUF, Mem.LBF, Mem.MREADF})
 _BY_CYCLE = (Res.GRF0, Res.GRF1, Res.T, Res.L1BM)
 
 
 def latch_users(program: Program) -> list[bool]:
     """For each line: does a later step read a latch or the turnaround register as this step leaves it?"""
-    used = [False] * len(program.lines)
-    last = -1  # the last step that filled latches
-    writer = -1  # the last step that filled the turnaround register
-    for index, line in enumerate(program.lines):
-        if not isinstance(line, Step) or not line.items:
+    return [latch_used(program.lines, index) for index in range(len(program.lines))]
+
+
+def latch_used(lines: Sequence[Line], index: int) -> bool:
+    """`latch_users` of one line; looks ahead to the next step that fills the same latches."""
+    line = lines[index]
+    if not isinstance(line, Step) or line.hold or not line.items:
+        return False
+    latches, turn = True, _stores(line)
+    for after in range(index + 1, len(lines)):
+        later = lines[after]
+        if not isinstance(later, Step) or not later.items:
             continue
-        if last >= 0 and any(_reads_latch(item) for item in line.items):
-            used[last] = True
-        if writer >= 0 and any(isinstance(item, PeLoad) and item.addr is None for item in line.items):
-            used[writer] = True
-        if not line.hold:
-            last = index
-            if any(isinstance(item, PeStore) for item in line.items):
-                writer = index
-    return used
+        for item in later.items:
+            if (latches and _reads_latch(item)) or (turn and isinstance(item, PeLoad) and item.addr is None):
+                return True
+        if not later.hold:
+            latches = False
+            turn = turn and not _stores(later)
+            if not turn:
+                break
+    return False
+
+
+def _stores(step: Step) -> bool:
+    return any([isinstance(item, PeStore) for item in step.items])
 
 
 def _reads_latch(item: Item) -> bool:
     sources = item.sources if isinstance(item, Compute) else (item.source,) if isinstance(item, PeStore) else ()
-    return any(s.mem in (Mem.MAUF, Mem.ALUF, Mem.LBF, Mem.MREADF) for s in sources)
+    return any([source.mem in _LATCHED for source in sources])  # a list: faster than a generator of two
 
 
 def _read_cycles(item: Item, used: bool) -> Sequence[bool]:

@@ -7,7 +7,7 @@ taken as a multiple of four words that does not change; who cannot know that loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 
 from hw.program import (
@@ -28,7 +28,7 @@ from hw.program import (
 )
 from hw.sanitizer.mv_regions import mv_footprint
 from hw.sanitizer.resources import LATCHES, Access, Actor, Footprint, OffChip, Res
-from hw.sanitizer.rules import RULES, Check, Rule
+from hw.sanitizer.roles import BASE_REGISTER, EARLIER, LATER_READ, LATER_WRITE, MEMORY
 
 WORDS = {Mem.LM0: 4096, Mem.LM1: 4096, Mem.GRF0: 512, Mem.GRF1: 512}
 L1BM_SIZE = 8192
@@ -38,30 +38,10 @@ EACH_CYCLE = (1, 2, 4, 8)
 ONE = (1, 1, 1, 1)
 DARS_SPAN = 256  # isa.md 19: the address buffer takes 512 entries, two per long word
 
-_MEMORY = {Mem.LM0: Res.LM0, Mem.LM1: Res.LM1, Mem.GRF0: Res.GRF0, Mem.GRF1: Res.GRF1}
 _LATCH = {Mem.MAUF: Res.MAUF, Mem.ALUF: Res.ALUF, Mem.LBF: Res.LBF, Mem.MREADF: Res.MREADF}
-_BAR = {Mem.BAR0: Res.BAR0, Mem.BAR1: Res.BAR1}
 _BASE = {Mem.LM0: Res.BAR0, Mem.LM1: Res.BAR1}
 _UNIT_LATCH = {Unit.ALU: Res.ALUF, Unit.MAU: Res.MAUF, Unit.MREAD: Res.MREADF}
 _PLANES = (Res.MATRIX_X, Res.MATRIX_Y)
-
-
-_Roles = dict[tuple[Actor, Res], list[tuple[int, bool]]]
-
-
-def _roles(pick: Callable[[Rule], tuple[Actor, Res] | None]) -> _Roles:
-    """Which rules an access of (actor, resource) can take part in, and whether they are about ports."""
-    table: _Roles = {}
-    for index, rule in enumerate(RULES):
-        key = pick(rule)
-        if key is not None:
-            table.setdefault(key, []).append((index, rule.check is Check.PORT))
-    return table
-
-
-_EARLIER = _roles(lambda rule: rule.earlier)
-_LATER_READ = _roles(lambda rule: None if rule.later_writes else rule.later)
-_LATER_WRITE = _roles(lambda rule: rule.later if rule.later_writes else None)
 
 
 def footprint(item: Item | Mv) -> Footprint:
@@ -93,11 +73,11 @@ def finish(reads: list[Access], writes: list[Access], off_chip: tuple[OffChip, .
     earlier_ports: list[tuple[int, int]] = []
     later_ports: list[tuple[int, int]] = []
     for access in writes:
-        for index, port in _EARLIER.get((access.actor, access.res), ()):
+        for index, port in EARLIER.get((access.actor, access.res), ()):
             earlier |= 1 << index
             if port:
                 earlier_ports.append((index, access.places))
-    for roles, accesses in ((_LATER_READ, reads), (_LATER_WRITE, writes)):
+    for roles, accesses in ((LATER_READ, reads), (LATER_WRITE, writes)):
         for access in accesses:
             for index, port in roles.get((access.actor, access.res), ()):
                 later |= 1 << index
@@ -126,12 +106,27 @@ def _words(mem: Mem, width: int, addr: tuple[int, int, int, int], j: bool) -> tu
     return of(a), of(b), of(c), of(d)
 
 
+def _single(res: Res, write: bool, cycles: tuple[int, int, int, int] = ONE) -> Access:
+    return Access.of(res, write, Actor.PE, cycles)
+
+
+# Accesses without an address are made once.
+_READ_BASE = {mem: _single(res, False) for mem, res in _BASE.items()}
+_WRITE_BASE = {mem: _single(res, True) for mem, res in BASE_REGISTER.items()}
+_READ_T = _single(Res.T, False, EACH_CYCLE)
+_READ_LATCH = {mem: _single(res, False) for mem, res in _LATCH.items()}
+_WRITE_LATCH = {unit: _single(res, True) for unit, res in _UNIT_LATCH.items()}
+_WRITE_LBF = _single(Res.LBF, True)
+_READ_TURN, _WRITE_TURN = (_single(Res.TURN, write) for write in (False, True))
+_ENTRY = [[_single(Res.OMR, write, (1 << e,) * 4) for e in range(16)] for write in (False, True)]
+
+
 def _pe_address(mem: Mem, place: Source | Dest, out: list[Access]) -> None:
     """What forming an LM address reads: the base address register and, for `$mt`, the T register."""
-    if mem in _BASE:
-        out.append(Access.of(_BASE[mem], False, Actor.PE, ONE))
+    if mem in _READ_BASE:
+        out.append(_READ_BASE[mem])
     if place.via_t:
-        out.append(Access.of(Res.T, False, Actor.PE, EACH_CYCLE))
+        out.append(_READ_T)
 
 
 def _everything(mem: Mem) -> tuple[int, int, int, int]:
@@ -141,14 +136,14 @@ def _everything(mem: Mem) -> tuple[int, int, int, int]:
 
 def _source(source: Source, out: list[Access]) -> None:
     mem = source.mem
-    if mem in _MEMORY:
+    if mem in MEMORY:
         _pe_address(mem, source, out)
         cycles = _everything(mem) if source.via_t else _words(mem, source.width, source.addr, source.j is not None)
-        out.append(Access.of(_MEMORY[mem], False, Actor.PE, cycles, unknown=source.via_t))
+        out.append(Access.of(MEMORY[mem], False, Actor.PE, cycles, unknown=source.via_t))
     elif mem is Mem.T:
-        out.append(Access.of(Res.T, False, Actor.PE, EACH_CYCLE))
-    elif mem in _LATCH:
-        out.append(Access.of(_LATCH[mem], False, Actor.PE, ONE))
+        out.append(_READ_T)
+    elif mem in _READ_LATCH:
+        out.append(_READ_LATCH[mem])
 
 
 def written_cycles(mask: MaskRef | None) -> tuple[bool, bool, bool, bool]:
@@ -161,8 +156,7 @@ def written_cycles(mask: MaskRef | None) -> tuple[bool, bool, bool, bool]:
 
 def _mask(mask: MaskRef | None, out: list[Access]) -> None:
     if mask is not None and 1 <= mask.entry <= 15:
-        bit = 1 << mask.entry
-        out.append(Access.of(Res.OMR, False, Actor.PE, (bit, bit, bit, bit)))
+        out.append(_ENTRY[False][mask.entry])
 
 
 def _masked(dest: Dest, cycles: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
@@ -170,7 +164,7 @@ def _masked(dest: Dest, cycles: tuple[int, int, int, int]) -> tuple[int, int, in
     kept = list(cycles)
     for c, written in enumerate(written_cycles(dest.mask)):
         if not written:
-            half = dest.width == 4 and dest.mask is not None and not dest.mask.words and dest.mem in _MEMORY
+            half = dest.width == 4 and dest.mask is not None and not dest.mask.words and dest.mem in MEMORY
             kept[c] = _words(dest.mem, 2, (dest.addr[c] + 2,) * 4, dest.j is not None)[0] if half else 0
     return kept[0], kept[1], kept[2], kept[3]
 
@@ -180,21 +174,20 @@ def _dest(dest: Dest, out: list[Access]) -> None:
     if mem is Mem.NOWRITE:
         return
     _mask(dest.mask, out)
-    if mem in _MEMORY:
+    if mem in MEMORY:
         _pe_address(mem, dest, out)
         if dest.via_t:
             cycles = _everything(mem)
         else:
             cycles = _masked(dest, _words(mem, dest.width, dest.addr, dest.j is not None))
-        out.append(Access.of(_MEMORY[mem], True, Actor.PE, cycles, unknown=dest.via_t))
+        out.append(Access.of(MEMORY[mem], True, Actor.PE, cycles, unknown=dest.via_t))
     elif mem is Mem.T:
         out.append(Access.of(Res.T, True, Actor.PE, _masked(dest, EACH_CYCLE)))
     elif mem is Mem.OMR:
         # a masked flag write stores flag AND mask, so every cycle of the entry changes (isa.md 19)
-        bit = 1 << dest.addr[0]
-        out.append(Access.of(Res.OMR, True, Actor.PE, (bit, bit, bit, bit)))
-    elif mem in _BAR:
-        out.append(Access.of(_BAR[mem], True, Actor.PE, ONE))
+        out.append(_ENTRY[True][dest.addr[0]])
+    elif mem in _WRITE_BASE:
+        out.append(_WRITE_BASE[mem])
 
 
 def _sides(sources: Iterable[Source], dests: Iterable[Dest], flush: MaskRef | None, out: list[Access]) -> None:
@@ -209,8 +202,8 @@ def _compute(item: Compute, out: list[Access]) -> None:
     _sides(item.sources, item.dests, item.flush, out)
     if item.plane is not None:
         out.append(Access.of(_PLANES[item.plane], item.unit is Unit.MWRITE, Actor.PE, ONE))
-    if item.unit in _UNIT_LATCH:
-        out.append(Access.of(_UNIT_LATCH[item.unit], True, Actor.PE, ONE))
+    if item.unit in _WRITE_LATCH:
+        out.append(_WRITE_LATCH[item.unit])
 
 
 @lru_cache(maxsize=1024)
@@ -236,11 +229,11 @@ def _shifted(offsets: tuple[int, int, int, int], start: int, size: int) -> tuple
 def _load(item: PeLoad, out: list[Access]) -> None:
     _sides((), item.dests, item.flush, out)
     if item.addr is None:
-        out.append(Access.of(Res.TURN, False, Actor.PE, ONE))
+        out.append(_READ_TURN)
     else:
         words = _shifted(_l1_offsets(item.map), item.addr, L1BM_SIZE)
         out.append(Access.of(Res.L1BM, False, Actor.LOAD, words, ALL))
-    out.append(Access.of(Res.LBF, True, Actor.PE, ONE))
+    out.append(_WRITE_LBF)
 
 
 def _store(item: PeStore, out: list[Access]) -> None:
@@ -248,7 +241,7 @@ def _store(item: PeStore, out: list[Access]) -> None:
     if item.addr is not None:
         words = _shifted(_l1_offsets(item.map), item.addr, L1BM_SIZE)
         out.append(Access.of(Res.L1BM, True, Actor.STORE, words, ALL))
-    out.append(Access.of(Res.TURN, True, Actor.PE, ONE))
+    out.append(_WRITE_TURN)
 
 
 @lru_cache(maxsize=4096)

@@ -6,11 +6,12 @@ from collections import deque
 from dataclasses import dataclass
 
 from hw.program import Item, Mv, Program, Step
-from hw.sanitizer.effects import latch_users, official_footprint
+from hw.sanitizer.effects import latch_used, official_footprint
 from hw.sanitizer.footprint import footprint
 from hw.sanitizer.order import value_distance
 from hw.sanitizer.resources import Access, Footprint
-from hw.sanitizer.rules import LONGEST, RULES, Check, Rule
+from hw.sanitizer.roles import GRF_RULES, roles, share_grf
+from hw.sanitizer.rules import LONGEST, OPEN, RULES, Check, Rule
 from hw.sanitizer.violation import Violation
 
 # (earlier cycle, later cycle) pairs, largest "earlier - later" first: the first overlap asks for the largest distance
@@ -78,6 +79,39 @@ def required_distance(earlier: Item | Mv, later: Item | Mv) -> int:
     return max(by_value or 0, by_table.steps if by_table is not None else 0)
 
 
+class _Line:
+    """A line of the program under check; the footprints of its items are made when a rule asks for addresses."""
+
+    __slots__ = ("_index", "_prints", "_program", "_strict", "at", "earlier", "line")
+
+    def __init__(self, program: Program, index: int, line: Step | Mv, at: int, earlier: int, strict: bool) -> None:
+        self.line = line
+        self.at = at
+        self.earlier = earlier
+        self._program = program
+        self._index = index
+        self._strict = strict
+        self._prints: list[Footprint] | None = None
+
+    @property
+    def items(self) -> tuple[Item | Mv, ...]:
+        """What the line does."""
+        return (self.line,) if isinstance(self.line, Mv) else self.line.items
+
+    @property
+    def prints(self) -> list[Footprint]:
+        """Footprints of the items, as the check counts them."""
+        if self._prints is None:
+            if isinstance(self.line, Mv):
+                self._prints = [footprint(self.line)]
+            elif self._strict:
+                self._prints = [footprint(item) for item in self.line.items]
+            else:
+                used = latch_used(self._program.lines, self._index)
+                self._prints = [official_footprint(item, used) for item in self.line.items]
+        return self._prints
+
+
 def check(program: Program, *, strict: bool = False) -> list[Violation]:
     """All pairs of lines that are closer than the hazard table allows, in program order; linear time.
 
@@ -85,60 +119,55 @@ def check(program: Program, *, strict: bool = False) -> list[Violation]:
     strict: count reads without effect too, which the official assembler ignores (see `effects`).
     """
     found: list[Violation] = []
-    recent: deque[tuple[int, Step, list[Footprint]]] = deque()
-    known: dict[tuple[int, bool], Footprint] = {}
-    users = latch_users(program)
-    position = 0
+    recent: deque[_Line] = deque()
+    at = 0
     for index, line in enumerate(program.lines):
-        if not isinstance(line, (Step, Mv)):
-            continue
-        while recent and position - recent[0][0] >= LONGEST:
-            recent.popleft()
-        prints = []
-        for item in (line,) if isinstance(line, Mv) else line.items:
-            key = (id(item), users[index])
-            fp = known.get(key)
-            if fp is None:
-                if strict or isinstance(item, Mv):
-                    fp = known[key] = footprint(item)
-                else:
-                    fp = known[key] = official_footprint(item, users[index])
-            prints.append(fp)
-        for at, step, earlier in recent:
-            _compare_lines(at, step, earlier, position, line, prints, found)
         if isinstance(line, Step):
-            if any(fp.earlier for fp in prints):
-                recent.append((position, line, prints))
-            position += 1
+            earlier = later = 0
+            for item in line.items:
+                first, second = roles(item)
+                earlier |= first
+                later |= second
+        elif isinstance(line, Mv):
+            earlier, later = roles(line)
+        else:
+            continue
+        while recent and at - recent[0].at >= LONGEST:
+            recent.popleft()
+        this: _Line | None = None
+        if later:
+            for before in recent:
+                common = before.earlier & later & OPEN[at - before.at]
+                if common:
+                    this = this or _Line(program, index, line, at, earlier, strict)
+                    if common & ~GRF_RULES or share_grf(before.items, this.items):
+                        _compare_lines(before, this, found)
+        if isinstance(line, Step):
+            if earlier:
+                recent.append(this or _Line(program, index, line, at, earlier, strict))
+            at += 1
     return found
 
 
-def _compare_lines(
-    at: int,
-    earlier: Step,
-    first: list[Footprint],
-    position: int,
-    line: Step | Mv,
-    second: list[Footprint],
-    out: list[Violation],
-) -> None:
-    for a in first:
-        for b in second:
+def _compare_lines(earlier: _Line, later: _Line, out: list[Violation]) -> None:
+    distance = later.at - earlier.at
+    for a in earlier.prints:
+        for b in later.prints:
             if not a.earlier & b.later:
                 continue
             need = hazard(a, b)
-            if need is not None and position - at < need.steps:
+            if need is not None and distance < need.steps:
                 out.append(
                     Violation(
                         rule=f"hazard {need.rule.row}",
-                        line=line.line,
-                        earlier_line=earlier.line,
+                        line=later.line.line,
+                        earlier_line=earlier.line.line,
                         resource=need.rule.later[1],
                         address=need.address,
-                        found=position - at,
+                        found=distance,
                         required=need.steps,
                         what=need.rule.what,
-                        earlier_text=earlier.text,
-                        text=line.text,
+                        earlier_text=earlier.line.text,
+                        text=later.line.text,
                     )
                 )

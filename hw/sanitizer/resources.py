@@ -7,8 +7,9 @@ the cycle for T, the entry for mask registers; latches and other single things u
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum, auto
+
+from hw.value import value
 
 
 class Res(IntEnum):
@@ -70,7 +71,7 @@ class Actor(IntEnum):
     MV = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Access:
     """One resource read or written by one item.
 
@@ -102,7 +103,7 @@ class Access:
         return cls(res, write, actor, cycles, places, unknown, cycles[0] | cycles[1] | cycles[2] | cycles[3])
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class OffChip:
     """PDM or DRAM long words of an MV: `length` from `start` in each group of the bit set; length None = anywhere."""
 
@@ -121,7 +122,7 @@ class OffChip:
         return self.start < other.start + other.length and other.start < self.start + self.length
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Footprint:
     """Everything one item or MV reads and writes.
 

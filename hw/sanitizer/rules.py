@@ -95,7 +95,13 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
-LONGEST = 4
-"""Largest distance D any rule can ask for: DATA with threshold t and cycles 3 -> 0 needs ceil((t+3)/4)."""
+def most_steps(rule: Rule) -> int:
+    """The largest distance D a rule can ask for: DATA with threshold t and cycles 3 -> 0 needs ceil((t+3)/4)."""
+    return -(-(rule.threshold + 3) // 4) if rule.check is Check.DATA else rule.threshold
 
-assert max(-(-(r.threshold + 3) // 4) if r.check is Check.DATA else r.threshold for r in RULES) == LONGEST
+
+LONGEST = max(map(most_steps, RULES))
+"""Largest distance D any rule can ask for."""
+
+OPEN = tuple(sum(1 << k for k, rule in enumerate(RULES) if most_steps(rule) > d) for d in range(LONGEST))
+"""Rules that can ask for more than distance d, as a bit set, for d below `LONGEST`."""

@@ -12,6 +12,9 @@ from isa.record import Group, Parsed
 
 _CLASSES = {"l1bmm": "16x1", "l1bmm@": "16x1", "l1bmr": "16x1", "l1bmm4": "4x4", "l1bmm4@": "4x4", "l1bmr4": "4x4"}
 
+# Module constants: a look-up of an enum member costs as much as a call.
+_ALU, _MAU, _MREAD, _L1BM = Group.ALU, Group.MAU, Group.MREAD, Group.L1BM
+
 
 def _is_load(item: Parsed) -> bool:
     return isinstance(item.operands[0], BankOperand)
@@ -27,7 +30,7 @@ def _turn_of(item: Parsed) -> Turn:
 def check_context(items: Sequence[Parsed], latches: Latches) -> None:
     """What `$lbi` and the `$lbf` of a store need.  Raises AsmError turnaround/empty, /mismatch, latch/empty."""
     for item in items:
-        if item.record.group is not Group.L1BM:
+        if item.record.group is not _L1BM:
             continue
         first = item.operands[0]
         if first.kind == Kind.TURN:
@@ -82,13 +85,13 @@ def advance(items: Sequence[Parsed], latches: Latches) -> Latches:
     loaded = False
     for item in items:
         group = item.record.group
-        if group is Group.ALU:
+        if group is _ALU:
             alu = is_wide(item, latches)
-        elif group is Group.MAU:
+        elif group is _MAU:
             mau = is_wide(item, latches)
-        elif group is Group.MREAD:
+        elif group is _MREAD:
             mread = True
-        elif group is Group.L1BM:
+        elif group is _L1BM:
             if _is_load(item):
                 lb, loaded = is_wide(item, latches), True
             else:

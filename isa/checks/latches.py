@@ -6,12 +6,11 @@ operations whose result width depends on it, for reductions, and for `$lbf` as t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hw.value import value
 from isa.operand import Kind
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Turn:
     """The last PE->L1BM transfer: class ("16x1", "4x4" or "d"), long words per PE and cycle, shift as written."""
 
@@ -20,7 +19,7 @@ class Turn:
     shift: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Latches:
     """Latch contents: None = not filled, else whether the value is two long words wide.  `turn` None = empty.
 

@@ -14,18 +14,30 @@ from isa.record import Parsed
 
 def one_time(items: Sequence[Parsed]) -> bool:
     """Whether a destination of the line carries its own mask, which switches the persistent mask off."""
-    return any(operand.mask is not None for item in items for operand in item.dests)
+    for item in items:
+        for operand in item.dests:
+            if operand.mask is not None:
+                return True
+    return False
 
 
-def check_masks(items: Sequence[Parsed]) -> None:
-    """Raises AsmError rules mask/flush, mask/entry, mask/length-conflict."""
-    flushed = [item for item in items if item.flush is not None]
-    if len(flushed) > 1:
-        raise AsmError(
-            "mask/flush", f"`{flushed[0].text}` and `{flushed[1].text}` both flush", expected="one zero flush"
-        )
-    found: list[tuple[str, MaskExpr]] = [(item.text, item.flush) for item in flushed if item.flush is not None]
-    found += [(operand.text, operand.mask) for item in items for operand in item.dests if operand.mask is not None]
+def check_masks(items: Sequence[Parsed]) -> bool:
+    """Whether a destination has its own mask, as `one_time`.
+
+    Raises AsmError rules mask/flush, mask/entry, mask/length-conflict.
+    """
+    found: list[tuple[str, MaskExpr]] = []
+    for item in items:
+        if item.flush is not None:
+            if found:
+                raise AsmError("mask/flush", f"`{found[0][0]}` and `{item.text}` both flush", expected="one zero flush")
+            found.append((item.text, item.flush))
+    own = False
+    for item in items:
+        for operand in item.dests:
+            if operand.mask is not None:
+                own = True
+                found.append((operand.text, operand.mask))
     for text, mask in found[1:]:
         if mask.entry != found[0][1].entry:
             raise AsmError(
@@ -37,6 +49,7 @@ def check_masks(items: Sequence[Parsed]) -> None:
                 f"`{found[0][0]}` and `{text}` use different mask word lengths",
                 expected="`ll` in both or in none",
             )
+    return own
 
 
 def check_masked_widths(items: Sequence[Parsed], persistent: PersistentMask, latches: Latches) -> None:

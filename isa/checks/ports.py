@@ -10,6 +10,7 @@ from isa.record import Parsed
 
 # A base address register is written through the port of its memory.
 _WRITE_PORTS = {Kind.BAR0: Kind.LM0, Kind.BAR1: Kind.LM1}
+_NOWRITE = Kind.NOWRITE
 _SINGLE_PORT = (Kind.LM0, Kind.LM1)
 
 
@@ -24,7 +25,10 @@ def check_ports(items: Sequence[Parsed]) -> None:
         for operand in item.sources:
             if operand.kind not in MEMORIES:
                 continue
-            other = reads.setdefault(operand.kind, (operand, item))
+            if operand.kind not in reads:
+                reads[operand.kind] = operand, item
+                continue
+            other = reads[operand.kind]
             if other[0].port != operand.port:
                 raise AsmError(
                     "port/read",
@@ -34,7 +38,7 @@ def check_ports(items: Sequence[Parsed]) -> None:
                 )
         for operand in item.dests:
             port = _WRITE_PORTS.get(operand.kind, operand.kind)
-            if port == Kind.NOWRITE:
+            if port is _NOWRITE:
                 continue
             if port in writes:
                 other = writes[port]
@@ -45,7 +49,8 @@ def check_ports(items: Sequence[Parsed]) -> None:
                     expected="one destination per memory and line",
                 )
             writes[port] = operand, item
-    _check_local(reads, writes)
+    if reads and writes:
+        _check_local(reads, writes)
     if literal is not None and (Kind.LM0 in reads or Kind.LM0 in writes):
         operand, item = reads.get(Kind.LM0) or writes[Kind.LM0]
         raise AsmError(

@@ -9,6 +9,9 @@ from isa.record import Group, Parsed
 
 FORWARDS = (Kind.ALUF, Kind.MAUF, Kind.LBF, Kind.MREADF)
 
+# Module constants: a look-up of an enum member costs as much as a call.
+_MAU, _MREAD, _L1BM = Group.MAU, Group.MREAD, Group.L1BM
+
 # Operations whose result is as wide as their source; all other ALU results count as one long word.
 FOLLOWS_SOURCE = frozenset({"passa", "floor", "ftoi", "bfn", "hbfn", "bfe"})
 
@@ -16,12 +19,12 @@ FOLLOWS_SOURCE = frozenset({"passa", "floor", "ftoi", "bfn", "hbfn", "bfe"})
 def is_wide(item: Parsed, latches: Latches) -> bool:
     """Whether the result counts as a 2LW; False where that depends on an empty latch."""
     group = item.record.group
-    if group is Group.MREAD:
+    if group is _MREAD:
         return True
-    if group is Group.L1BM:
+    if group is _L1BM:
         side = item.operands[0]
         return isinstance(side, BankOperand) and side.lws == 2
-    if group is Group.MAU:
+    if group is _MAU:
         return item.variant.prec == "h" and not item.variant.narrow
     if item.record.name not in FOLLOWS_SOURCE:
         return False

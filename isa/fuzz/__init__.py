@@ -2,6 +2,7 @@
 
 from isa.fuzz.compare import Difference, compare, shrink
 from isa.fuzz.generate import FuzzProgram, random_program
+from isa.fuzz.lines import distinct_lines
 from isa.fuzz.tools import OfficialTools, OwnTools, Tools, ToolsMissing
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Tools",
     "ToolsMissing",
     "compare",
+    "distinct_lines",
     "random_program",
     "shrink",
 ]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from hw.kernels.abi import Kernel
 from hw.program import Compute, Source, Unit
 from isa.lower import kernels, pe
 from isa.operand import Literal, MatrixOperand
-from isa.record import Parsed
+from isa.record import Parsed, Record, Variant
 
 
-def _kernel(parsed: Parsed) -> Kernel:
-    assert parsed.record.kernel is not None
-    return parsed.record.kernel(parsed.variant)
+@lru_cache(maxsize=4096)
+def _kernel(record: Record, variant: Variant) -> Kernel:
+    assert record.kernel is not None
+    return record.kernel(variant)
 
 
 def _sources(parsed: Parsed) -> tuple[Source, ...]:
@@ -19,7 +22,7 @@ def _sources(parsed: Parsed) -> tuple[Source, ...]:
     read = parsed.record.slots[:-1]
     slots = read[len(read) - len(parsed.sources) :]
     prec = parsed.variant.prec
-    return tuple(pe.source(operand, slot, prec) for slot, operand in zip(slots, parsed.sources, strict=True))
+    return tuple([pe.source(operand, slot, prec) for slot, operand in zip(slots, parsed.sources, strict=True)])
 
 
 def lower_alu(parsed: Parsed) -> Compute:
@@ -27,9 +30,9 @@ def lower_alu(parsed: Parsed) -> Compute:
     first = parsed.operands[0]
     return Compute(
         Unit.ALU,
-        _kernel(parsed),
+        _kernel(parsed.record, parsed.variant),
         (pe.immediate(first, upper=parsed.variant.half == "u"),) if isinstance(first, Literal) else _sources(parsed),
-        tuple(map(pe.dest, parsed.dests)),
+        tuple([pe.dest(operand) for operand in parsed.dests]),
         flush=pe.mask_ref(parsed.flush),
         text=parsed.text,
     )
@@ -42,7 +45,7 @@ def lower_block(parsed: Parsed) -> Compute:
         Unit.ALU,
         kernels.table_entry("bfn", "BFN", (parsed.variant.prec, length, parsed.record.name == "bfe")),
         _sources(parsed),
-        tuple(map(pe.dest, parsed.dests)),
+        tuple([pe.dest(operand) for operand in parsed.dests]),
         flush=pe.mask_ref(parsed.flush),
         text=parsed.text,
     )
@@ -53,9 +56,9 @@ def lower_mau(parsed: Parsed) -> Compute:
     first = parsed.operands[0]
     return Compute(
         Unit.MAU,
-        _kernel(parsed),
+        _kernel(parsed.record, parsed.variant),
         _sources(parsed),
-        tuple(map(pe.dest, parsed.dests)),
+        tuple([pe.dest(operand) for operand in parsed.dests]),
         plane=first.plane if isinstance(first, MatrixOperand) else None,
         flush=pe.mask_ref(parsed.flush),
         text=parsed.text,
@@ -85,7 +88,7 @@ def lower_mread(parsed: Parsed) -> Compute:
         Unit.MREAD,
         kernels.table_entry("matrix_move", "MREAD", (parsed.variant.prec, matrix.lws)),
         (),
-        tuple(map(pe.dest, parsed.dests)),
+        tuple([pe.dest(operand) for operand in parsed.dests]),
         params=(matrix.start or 0,),
         plane=matrix.plane,
         flush=pe.mask_ref(parsed.flush),

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from hw.kernels.abi import Kernel
 from hw.program import PER_CYCLE, Dest, MaskRef, Mem, Source
 from isa.literals import long_words
 from isa.lower import kernels
-from isa.operand import MEMORIES, Kind, Literal, MaskExpr, PeOperand
+from isa.operand import PE_KINDS, Kind, Literal, MaskExpr, PeOperand
 from isa.operand_grammar import SIZES
 from isa.record import Slot
 
 ELEMENT_BITS = {"l": 64, "d": 64, "i": 32, "f": 32, "g": 32, "s": 16, "h": 16}
 
+_MEMS = {kind: Mem(int(kind)) for kind in (*PE_KINDS, Kind.IMM)}
+_OMR = Mem.OMR
+_SIZES = {kind: SIZES.get(kind, 1 << 30) for kind in _MEMS}
+
 
 def _wrapped(operand: PeOperand) -> PER_CYCLE:
-    if operand.flat or operand.kind not in MEMORIES:
-        return operand.addr
-    size = SIZES[operand.kind]
-    a0, a1, a2, a3 = operand.addr
-    return a0, a1 % size, a2 % size, a3 % size
+    """Addresses modulo the memory; only a stride can leave it."""
+    a0, a1, a2, a3 = addr = operand.addr
+    size = _SIZES[operand.kind]
+    return addr if a3 < size or operand.flat else (a0, a1 % size, a2 % size, a3 % size)
 
 
 def _transforms(operand: PeOperand, slot: Slot, prec: str) -> tuple[Kernel, ...]:
@@ -36,18 +37,18 @@ def _transforms(operand: PeOperand, slot: Slot, prec: str) -> tuple[Kernel, ...]
     return tuple(found)
 
 
-@lru_cache(maxsize=65536)
 def source(operand: PeOperand, slot: Slot, prec: str) -> Source:
     """The machine's view of a PE operand that is read in precision `prec`."""
     return Source(
-        mem=Mem(operand.kind),
-        width=operand.width,
-        addr=_wrapped(operand),
-        j=operand.j,
-        via_t=operand.via_t,
-        value=operand.value,
-        element_bits=ELEMENT_BITS.get(prec, 64),
-        transforms=_transforms(operand, slot, prec),
+        _MEMS[operand.kind],
+        operand.width,
+        _wrapped(operand),
+        operand.j,
+        operand.via_t,
+        operand.value,
+        ELEMENT_BITS.get(prec, 64),
+        (0, 0),
+        _transforms(operand, slot, prec) if operand.modifier or operand.negate else (),
     )
 
 
@@ -61,8 +62,9 @@ def mask_ref(mask: MaskExpr | None) -> MaskRef | None:
     return None if mask is None else MaskRef(mask.entry, mask.words)
 
 
-@lru_cache(maxsize=65536)
 def dest(operand: PeOperand) -> Dest:
     """The machine's view of a PE operand that is written, with its one-time mask."""
-    addr = (operand.value,) * 4 if operand.kind == Kind.OMR else _wrapped(operand)
-    return Dest(Mem(operand.kind), operand.width, addr, operand.j, operand.via_t, mask_ref(operand.mask))
+    mem = _MEMS[operand.kind]
+    addr = (operand.value,) * 4 if mem is _OMR else _wrapped(operand)
+    mask = None if operand.mask is None else mask_ref(operand.mask)
+    return Dest(mem, operand.width, addr, operand.j, operand.via_t, mask)

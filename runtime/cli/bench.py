@@ -7,7 +7,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,17 +17,19 @@ import typer
 from runtime.cli.arguments import Json
 from runtime.cli.output import print_json, print_table, progress
 
+_DISTINCT_LINES = 10_000  # one item each, all different; the `nop` between them are not counted
 _TRACE_COPIES = 40  # a trace of this many calls in a row is long enough to measure writing
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Something to time: `work` units are done by one call of `run`."""
+    """Something to time: `work` units are done by one call of `run`, before which `prepare` is called untimed."""
 
     name: str
     work: int
     unit: str
     run: Callable[[], object]
+    prepare: Callable[[], object] = lambda: None
 
 
 def add_to(app: typer.Typer) -> None:
@@ -65,7 +67,7 @@ def bench(
     with tempfile.TemporaryDirectory(prefix="mncore2-bench-") as folder, progress() as bar:
         measures = list(_measures(Path(folder)))
         for measure in bar.track(measures, description="bench"):
-            seconds = _median(measure.run, repeat)
+            seconds = _median(measure, repeat)
             rate = measure.work / seconds
             rows.append({"what": measure.name, "seconds": seconds, "rate": rate, "unit": f"{measure.unit}/s"})
     if json:
@@ -104,12 +106,17 @@ def _measures(folder: Path) -> Iterator[Measure]:
     from hw.spec import default_spec
     from hw.state import Board
     from hw.trace import write_chrome, write_perfetto
-    from isa.assemble import assemble
+    from isa.assemble import assemble, forget
+    from isa.fuzz import distinct_lines
     from runtime.studies.eval_step import eval_step_program
 
     program, spec = eval_step_program(), default_spec()
     lines, steps = len(program.lines), sum(isinstance(line, Step) for line in program.lines)
-    yield Measure("assemble, hazards checked", lines, "lines", lambda: assemble(program.source))
+    yield Measure("assemble eval_step, seen before", lines, "lines", lambda: assemble(program.source))
+    random_lines = distinct_lines(1, _DISTINCT_LINES)
+    again = Measure("assemble random lines, seen before", _DISTINCT_LINES, "lines", lambda: assemble(random_lines))
+    yield again
+    yield replace(again, name="assemble random lines, never seen", prepare=forget)
     yield Measure("lower for the value pass", lines, "lines", lambda: lower_values(program))
     lowered, board = lower_values(program), Board(spec)
     lowered.run(board)  # compiles or loads kernels
@@ -127,10 +134,11 @@ def _measures(folder: Path) -> Iterator[Measure]:
     yield Measure("write trace.pb", len(log), "slices", lambda: write_perfetto(log, folder / "trace.pb"))
 
 
-def _median(run: Callable[[], object], repeat: int) -> float:
+def _median(measure: Measure, repeat: int) -> float:
     times = []
     for _ in range(repeat):
+        measure.prepare()
         begin = time.perf_counter()
-        run()
+        measure.run()
         times.append(time.perf_counter() - begin)
     return statistics.median(times)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from isa import assemble
-from isa.fuzz import FuzzProgram, OfficialTools, ToolsMissing, compare, random_program, shrink
+from isa.assemble import forget
+from isa.fuzz import FuzzProgram, OfficialTools, ToolsMissing, compare, distinct_lines, random_program, shrink
 from isa.fuzz.generate import leaves_memory
 
 
@@ -63,3 +64,15 @@ def test_difference_is_found_and_shrunk() -> None:
 def test_missing_tools(environ: dict[str, str], message: str) -> None:
     with pytest.raises(ToolsMissing, match=message):
         OfficialTools.find(environ)
+
+
+def test_distinct_lines() -> None:
+    text = distinct_lines(3, 400)
+    assert text == distinct_lines(3, 400)
+    lines = [line for line in text.splitlines() if line != "nop" and ";" not in line]
+    assert len(set(lines)) == len(lines) == 400
+    first = assemble(text)
+    forget()
+    again = assemble(text)
+    assert first.lines == again.lines
+    assert len({line.split()[0].split("/")[0] for line in lines}) > 150
