@@ -49,7 +49,9 @@ def parse_mv(text: str) -> Mv:
     return found
 
 
-def assemble(text: str, *, mode: Mode = "flat", check_hazards: bool = True, name: str = "") -> Program:
+def assemble(
+    text: str, *, mode: Mode = "flat", check_hazards: bool = True, name: str = "", insert_nops: bool = False
+) -> Program:
     """Decode and check a whole program.
 
     Args:
@@ -58,6 +60,7 @@ def assemble(text: str, *, mode: Mode = "flat", check_hazards: bool = True, name
         check_hazards: also refuse what the official hazard checker refuses: hazard distances, masked destinations of
             different widths, and forwarded values nobody produced.
         name: name of the program.
+        insert_nops: put a `nop` before every line of text, blank ones included (`assemble3 --insert-nop`).
 
     Raises:
         AsmError: the first refusal, with its line.
@@ -67,7 +70,10 @@ def assemble(text: str, *, mode: Mode = "flat", check_hazards: bool = True, name
     """
     with _collector_paused():
         reader = LineReader(mode, check_hazards)
-        for number, line in enumerate(text.splitlines(), 1):
+        # With `insert_nops` the empty rest behind the last line end is a line too.
+        for number, line in enumerate(f"{text}\n".splitlines() if insert_nops else text.splitlines(), 1):
+            if insert_nops:
+                reader.lines.append(Step(nop=True, line=number, text="nop"))
             try:
                 if not reader.read(line, number):
                     break

@@ -2,8 +2,8 @@
 
 Errors go to standard error as message, line, text and marker, and end with status 134; lines before the bad one have
 been written by then, except for hazards, which are checked on the whole program first.  The payloads are our own
-(`isa.encoding`).  Container formats of the official tool (`--loader`, `--q-instruction`, `--binary`, `--print-csv`) are
-not public and refused.
+(`isa.encoding`).  Options that print the bits of the official instruction words (`--loader`, `--q-instruction`,
+`--binary`, `--print-csv`) are refused: these words are not public, and a packet of ours has no fixed size.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from hw.sanitizer import hazards
 from hw.sanitizer.completion import unfinished
 from isa.assemble import Mode, assemble
 from isa.commands.common import ABORTED, OK, USAGE_ERROR, Parser, marked, output, read_text
+from isa.commands.packets import packed
 from isa.encoding import AUTO_STRIDE, FLAT, encode_line
 from isa.errors import AsmError, IsaError
 
@@ -36,7 +37,7 @@ _WITHOUT_EFFECT = (
     "--disable-packer",
     "--no-packer",
 )
-_NOT_PUBLIC = ("--loader", "--q-instruction", "--binary", "--print-csv", "--packer", "--insert-nop")
+_NOT_PUBLIC = ("--loader", "--q-instruction", "--binary", "--print-csv")
 
 
 def _parser() -> Parser:
@@ -52,6 +53,8 @@ def _parser() -> Parser:
     parser.add_argument("--print-asm", action="store_true", help="append the source text to every line")
     parser.add_argument("--print-comment", action="store_true", help="keep lines that are comments")
     parser.add_argument("--print-asm-version", action="store_true", help="print the version as a comment")
+    parser.add_argument("--packer", action="store_true", help="fill up to packets of two PE steps and one MV")
+    parser.add_argument("--insert-nop", action="store_true", help="put a nop before every source line")
     for option in _WITHOUT_EFFECT:
         parser.add_argument(option, action="store_true", help=argparse.SUPPRESS)
     for option in _NOT_PUBLIC:
@@ -64,11 +67,11 @@ def _stream(program: Program, source: list[str], options: argparse.Namespace) ->
     comments = [i for i, text in enumerate(source, 1) if text.lstrip().startswith("#")] if options.print_comment else []
     if options.print_asm_version:
         yield f"# ! assembler version : {VERSION}"
-    for line in program.lines:
+    for line in packed(program.lines) if options.packer else program.lines:
         while comments and comments[0] < line.line:
             yield source[comments.pop(0) - 1].strip()
         text = encode_line(line, letter)
-        if options.print_asm and not text.startswith("d "):
+        if options.print_asm and line.line and not text.startswith("d "):
             text += f" # {source[line.line - 1].partition('#')[0].strip()}"
         yield text
     for number in comments:
@@ -80,12 +83,13 @@ def _write(text: str, mode: Mode, options: argparse.Namespace, target: str | Non
     check = not (options.disable_hazard_checker or options.hazard_check_warning)
     failure: AsmError | None = None
     try:
-        program = assemble(text, mode=mode, check_hazards=check)
+        program = assemble(text, mode=mode, check_hazards=check, insert_nops=options.insert_nop)
     except AsmError as error:
         if error.rule.startswith("hazard") or target is not None:
             raise
         failure = error
-        program = assemble("".join(text.splitlines(True)[: error.line - 1]), mode=mode, check_hazards=False)
+        before = "".join(text.splitlines(True)[: error.line - 1])
+        program = assemble(before, mode=mode, check_hazards=False, insert_nops=options.insert_nop)
     if options.hazard_check_warning:
         for violation in hazards.check(program):
             print(f"warning : {violation.message}", file=sys.stderr)
@@ -99,7 +103,7 @@ def _write(text: str, mode: Mode, options: argparse.Namespace, target: str | Non
             source=left[0].text,
         )
     with output(target, sys.stdout) as stream:
-        for row in _stream(program, text.splitlines(), options):
+        for row in _stream(program, f"{text}\n".splitlines(), options):
             print(row, file=stream)
     if failure is not None:
         raise failure
@@ -110,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     for option in _NOT_PUBLIC:
         if getattr(options, option[2:].replace("-", "_")):
-            print(f"{option} needs the official container format, which is not public", file=sys.stderr)
+            print(f"{option} needs the official instruction words, which are not public", file=sys.stderr)
             return USAGE_ERROR
     if options.instruction_mode not in ("flat", "auto_stride"):
         print(f"{options.instruction_mode} is not valid as an argument of --instruction-mode", file=sys.stderr)

@@ -15,20 +15,24 @@ from collections.abc import Sequence
 from hw.engine import execute
 from hw.engine.errors import EngineError
 from hw.state.board import Board
+from hw.state.memory_file import MemoryFileError, load_memory, save_memory
 from isa.commands.common import ABORTED, OK, USAGE_ERROR, Parser, output, read_text
 from isa.commands.stream import StreamError, load_stream, stream_handler
 from isa.dump import DumpError, PdmDump, debug_handler
 from isa.errors import IsaError
 
 _OFFCHIP = ("unique", "zero", "uninitialized")
-_UNSUPPORTED = ("c", "o", "x", "load_memory_file", "save_memory_file")
+_UNSUPPORTED = {
+    "c": "the configuration format is not public",
+    "x": "its log holds the official emulator's own times and instruction words",
+}
 
 
 def _parser() -> Parser:
     parser = Parser(prog="gpfn3_package_main", description="Run an assembled stream.", allow_abbrev=False)
     parser.add_argument("-i", metavar="FILE", help="stream; standard input without it")
     parser.add_argument("-d", metavar="FILE", help="write dump lines there instead of standard error")
-    parser.add_argument("-o", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("-o", metavar="FILE", help="output of host DMA commands; none are supported, so empty")
     parser.add_argument("-c", metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("-x", metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("--offchip-memory-init", default="unique", metavar="(unique|zero|uninitialized)")
@@ -37,10 +41,11 @@ def _parser() -> Parser:
     parser.add_argument(
         "--real-pdm", action="store_true", help="`d get $p..` shows the PDM (the official tool shows DRAM)"
     )
-    parser.add_argument("--load-memory-file", metavar="FILE", help=argparse.SUPPRESS)
-    parser.add_argument("--save-memory-file", metavar="FILE", help=argparse.SUPPRESS)
-    for option in ("--split-dma-output", "--usemmap", "--use-mmap", "--ignore-expect"):
-        parser.add_argument(option, action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--load-memory-file", metavar="FILE", help="start with the DRAM, PDM and L2BM of a file")
+    parser.add_argument("--save-memory-file", metavar="FILE", help="write DRAM, PDM and L2BM there at the end")
+    parser.add_argument("--split-dma-output", action="store_true", help="with -o: FILE.0, FILE.1 and FILE.pio")
+    parser.add_argument("--use-mmap", action="store_true", help="implies --offchip-memory-init uninitialized")
+    parser.add_argument("--ignore-expect", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 
@@ -69,11 +74,13 @@ def _print_findings(lines: list[str]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status (0, 1 for a bad command line or file, 134 for a stopped program)."""
     options = _parser().parse_args(argv)
-    for name in _UNSUPPORTED:
+    for name, why in _UNSUPPORTED.items():
         if getattr(options, name) is not None:
-            shown = f"-{name}" if len(name) == 1 else "--" + name.replace("_", "-")
-            print(f"{shown}: not supported by this emulator", file=sys.stderr)
+            print(f"-{name}: not supported by this emulator, {why}", file=sys.stderr)
             return USAGE_ERROR
+    if options.sanitize and options.load_memory_file:
+        print("--sanitize: cannot be combined with --load-memory-file", file=sys.stderr)
+        return USAGE_ERROR
     if options.offchip_memory_init not in _OFFCHIP:
         print(f"Invalid offchip-memory-init: {options.offchip_memory_init}", file=sys.stderr)
         return USAGE_ERROR
@@ -82,9 +89,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (OSError, UnicodeDecodeError) as error:
         print(f"can't open input file : {options.i} ({error})", file=sys.stderr)
         return USAGE_ERROR
-    board = Board(offchip=options.offchip_memory_init)
+    if options.use_mmap:
+        print("Warning: --use-mmap implies --offchip-memory-init uninitialized", file=sys.stderr)
+    offchip = "uninitialized" if options.use_mmap or options.load_memory_file else options.offchip_memory_init
+    board = Board(offchip=offchip)
     if options.dirty:
         board.dirty()
+    if options.load_memory_file:
+        try:
+            load_memory(board, options.load_memory_file)
+        except (OSError, MemoryFileError) as error:
+            print(f"file io error on loading memory: {error}", file=sys.stderr)
+            return ABORTED
     failure: Exception | None = None
     pdm = PdmDump.REAL if options.real_pdm else PdmDump.OFFICIAL
     with output(options.d, sys.stderr) as stream:
@@ -97,7 +113,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     if failure is not None:
         _report(failure, options.i, lines)
         return ABORTED
+    try:
+        _write_files(board, options)
+    except OSError as error:
+        print(f"file io error on saving: {error}", file=sys.stderr)
+        return ABORTED
     return OK
+
+
+def _write_files(board: Board, options: argparse.Namespace) -> None:
+    """What is left behind when a program has ended well.  Raises OSError."""
+    if options.o is not None:
+        for suffix in (".0", ".1", ".pio") if options.split_dma_output else ("",):
+            with output(options.o + suffix, sys.stdout):
+                pass  # no host DMA command, no output
+    if options.save_memory_file:
+        save_memory(board, options.save_memory_file)
 
 
 if __name__ == "__main__":

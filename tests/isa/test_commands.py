@@ -97,7 +97,7 @@ def test_transfers_nobody_waits_for(tmp_path: Path, capfd: pytest.CaptureFixture
         (["--bogus"], "unrecognized arguments: --bogus"),
         (["--instruction-mode", "foo"], "foo is not valid as an argument of --instruction-mode"),
         (["missing.vsm"], "Input stream cannot be open"),
-        (["--loader"], "--loader needs the official container format"),
+        (["--loader"], "--loader needs the official instruction words"),
     ],
 )
 def test_bad_command_lines(argv: list[str], message: str, capfd: pytest.CaptureFixture[str], typed) -> None:  # type: ignore[no-untyped-def]
