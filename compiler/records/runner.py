@@ -18,7 +18,7 @@ from compiler.graph import Location, MNGraph, MNNode, MNValue, OnnxType
 from compiler.graph.dtypes import decode, encode
 from compiler.graph.mntype import MNType
 from compiler.layers.registry import layer_of
-from compiler.layout import Layout, PadLayout
+from compiler.layout import Layout, LayoutError, PadLayout
 from compiler.layout.image import DramImage
 from compiler.plan.immediates import inline_scalars
 from compiler.plan.layout_spec import FIX_OUTPUT, Entry, LayoutSpecs
@@ -56,7 +56,7 @@ def measure(problem: Problem, seed: int = 0) -> Measured:
         graph, result = _lay_out(problem)
         scratch = _place(graph, problem, result)
         text = emit_program(graph, scratch)
-    except CompilerError as error:
+    except (CompilerError, LayoutError) as error:
         return Measured(problem.name, refused=str(error))
     data = problem.make(np.random.default_rng(seed))
     board = Board()
@@ -132,7 +132,7 @@ def _place(graph: MNGraph, problem: Problem, result: str) -> list[dict[str, int]
     nodes, graph.nodes = graph.nodes, []
     _load_params(graph, nodes)
     wanted = problem.result
-    for node in graph.nodes:
+    for node in list(graph.nodes):
         out = graph.values[node.outputs[0]]
         if out.loc is not None:
             continue
@@ -140,6 +140,8 @@ def _place(graph: MNGraph, problem: Problem, result: str) -> list[dict[str, int]
         if layer.delivers_in_dram(node, graph):
             out.place_at(Location.DRAM, wanted.addr if out.name == result else 1 << 20)
         elif out.name == result:
+            if first.loc is wanted.loc:
+                _copy(graph, node)
             out.place_at(wanted.loc, wanted.addr)
         else:
             out.place_at(OTHER.get(first.loc or Location.DRAM, Location.LM0))
@@ -160,6 +162,16 @@ def _place(graph: MNGraph, problem: Problem, result: str) -> list[dict[str, int]
             free[letter] += -(-size // 4) * 4
         scratch.append(words)
     return scratch
+
+
+def _copy(graph: MNGraph, node: MNNode) -> None:
+    """Move the first operand of a node to the other local memory."""
+    value = graph.values[node.inputs[0]]
+    name = graph.fresh_name(value.name, "Identity")
+    copy = graph.add_value(MNValue(name, value.onnx_dtype, value.shape, value.dtype, value.layout))
+    copy.place_at(OTHER[value.loc or Location.LM0])
+    graph.nodes.insert(graph.nodes.index(node), MNNode("Identity", name, [value.name], [name]))
+    node.inputs[0] = name
 
 
 def _end(value: MNValue) -> int:
