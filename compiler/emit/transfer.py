@@ -33,6 +33,8 @@ L1BM_HALF = 4096
 DOWN = {L2bUse.SPLIT: "mvp", L2bUse.COPIED: "mvb", L2bUse.GROUPS: "mvb2", L2bUse.BANKS: "mvb4"}
 LOAD = {64: "l1bmd", 4: "l1bmm", 1: "l1bmp"}
 UP = {L2bUse.SPLIT: "mvp", L2bUse.COPIED: "mvrlbor", L2bUse.GROUPS: "mvp", L2bUse.BANKS: "mvr4lbor"}
+#: Mask entry: one where a value that several L2Bs hold is counted.
+MASK_ONCE = 2
 #: Long words of an L2B for each long word of one DRAM.
 SHARE = {L2bUse.COPIED: 4, L2bUse.GROUPS: 1, L2bUse.BANKS: 2}
 
@@ -231,9 +233,13 @@ def add_up(asm: Asm, route: Route, source: tuple[str, int], target: tuple[str, i
 def add_up_to_dram(asm: Asm, route: Route, source: tuple[str, int], dram: int, prec: str, *, levels: str) -> None:
     """Sum of a value over L2Bs, and over L1Bs where `levels` says so, as the DRAM image of the sum.
 
-    levels: letters of groups, banks, L1Bs, "K" where the parts are added (at least one of the first two is).
+    levels: letters of groups, banks, L1Bs: "K" where the parts are added (at least one of the first two is), "-" where
+    they are alike.
     """
-    form = {"KK": "mvr", "KB": "mvr4", "BK": "mvr2"}["".join("K" if c == "K" else "B" for c in levels[:2])]
+    pair = "".join("K" if letter in "K-" else "s" for letter in levels[:2])
+    form = {"KK": "mvr", "Ks": "mvr4", "sK": "mvr2"}[pair]
+    if "-" in levels[:2]:
+        _clear_copies(asm, source, route.num_lw, 6 if levels[0] == "-" else 1)
     for k, (first, count) in enumerate(route.ranges()):
         pe_to_l1(asm, route, k % 2, source[0], source[1] + 2 * first, count)
         if levels[2] == "K":
@@ -243,6 +249,15 @@ def add_up_to_dram(asm: Asm, route: Route, source: tuple[str, int], dram: int, p
         for _, place, size in _moves(route, dram, first, count):
             asm.mv(f"{form}{prec}fadd", size, f"$lc{k % 2 * L2BM_HALF} $d{place}")
     asm.wait_all()
+
+
+def _clear_copies(asm: Asm, place: tuple[str, int], count: int, bits: int) -> None:
+    """Zero a value in local memory in all L2Bs but those whose number has none of `bits`: copies count once."""
+    asm.op(f'imm i"{bits}" $ls0')
+    asm.op(f"land $l2bid $ls0 $omr{MASK_ONCE}")
+    for k in range(0, count, 4):
+        cycles = [place[1] + 2 * min(k + c, count - 1) for c in range(4)]
+        asm.op(f"lpassa/$imr{MASK_ONCE} $l{place[0]}{flat(cycles)} $l{place[0]}{flat(cycles)}")
 
 
 def _sum_l1(asm: Asm, route: Route, half: int, count: int, prec: str) -> None:

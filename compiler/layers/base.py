@@ -158,6 +158,14 @@ class Layer(ABC):
         """Layouts the layer would like its inputs to have, given wishes for its outputs; None = no wish."""
         return [None] * len(node.inputs)
 
+    def lead(self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None]) -> list[Layout | None]:
+        """Wishes for the inputs that come before those of all other layers, given the wishes for some of them."""
+        return [None] * len(node.inputs)
+
+    def pass_on(self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None]) -> list[Layout | None]:
+        """Wishes for the outputs that follow from those for the inputs."""
+        return [None] * len(node.outputs)
+
     def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
         """The ways the node can be cut for time slicing, best first; empty: only as a whole."""
         return ()

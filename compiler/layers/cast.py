@@ -65,6 +65,15 @@ class Cast(Layer):
     def _kinds(node: MNNode, graph: MNGraph) -> tuple[Kind, Kind]:
         return _kind(graph.values[node.inputs[0]]), _kind(graph.values[node.outputs[0]])
 
+    def pass_on(self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None]) -> list[Layout | None]:
+        given, kinds = inputs[0], self._kinds(node, graph)
+        try:
+            if given is not None and kinds in ((HALF, FLOAT), (FLOAT, HALF)):
+                given = widen(given) if kinds[0] is HALF else narrow(given)
+        except LayoutError:
+            given = None
+        return [given]
+
     def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
         wanted, kinds = outputs[0], self._kinds(node, graph)
         try:

@@ -168,6 +168,15 @@ class Elementwise(Layer):
                     "cast one of them"
                 )
 
+    def pass_on(self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None]) -> list[Layout | None]:
+        out = graph.values[node.outputs[0]]
+        for name, given in zip(node.inputs, inputs, strict=True):
+            if name and given is not None:
+                value = graph.values[name]
+                if value.shape == out.shape and value.dtype.words_per_lw == out.dtype.words_per_lw:
+                    return [given]
+        return [None]
+
     def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
         """What the result is wished to be; without a wish only operands that are broadcast get one, since a full one
         brings its layout along.

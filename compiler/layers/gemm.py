@@ -99,7 +99,7 @@ def _asked(node: MNNode, shape: Shape) -> Spread | None:
         raise _refuse(
             node,
             f"spread={letters!r} is none of this product; expected a letter each for G, B, L1B and MAB, of M, N, K, S "
-            "for an axis and - for copies; K for one of G and B asks for an axis for the other",
+            "for an axis and - for copies",
         )
     return Spread(letters)
 
@@ -133,12 +133,34 @@ class Gemm(Layer):
         depth = {0: rank_a - 2 if trans_a else rank_a - 1, 1: rank_b - 1 if trans_b else rank_b - 2}
         return (rows, columns, SliceAxis(depth, {}, "Add"))
 
-    def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
+    def lead(self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None]) -> list[Layout | None]:
+        return self._wishes(node, graph, inputs, None)
+
+    def pass_on(self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None]) -> list[Layout | None]:
         shape = product_shape(node, graph)
-        operands = [_from_dram(name, graph) for name in node.inputs[:2]]
-        spread = _asked(node, shape) or best(shape, operands, outputs[0])
-        left, right = (tensor_layout(shape, spread, roles).layout for roles in (shape.left, shape.right))
-        return [left, right, *[bias_layout(shape, spread).layout] * (len(node.inputs) - 2)]
+        return [tensor_layout(shape, self._wished(node, graph, inputs, None), shape.result).layout]
+
+    def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
+        return self._wishes(node, graph, [None] * len(node.inputs), outputs[0])
+
+    def _wished(
+        self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None], result: Layout | None
+    ) -> Spread:
+        """The spread that suits an operand with a wish, or what an operand costs to come from DRAM."""
+        shape = product_shape(node, graph)
+        known = []
+        for position, name in enumerate(node.inputs[:2]):
+            given = inputs[position]
+            place = PadLayout(graph.values[name].shape, given) if given is not None else None
+            known.append(Known(place) if place else _from_dram(name, graph, weighed=position == 1))
+        return _asked(node, shape) or best(shape, known, result)
+
+    def _wishes(
+        self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None], result: Layout | None
+    ) -> list[Layout | None]:
+        shape, spread = product_shape(node, graph), self._wished(node, graph, inputs, result)
+        wishes = [tensor_layout(shape, spread, roles).layout for roles in (shape.left, shape.right)]
+        return [*wishes, *[bias_layout(shape, spread).layout] * (len(node.inputs) - 2)]
 
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
@@ -232,8 +254,8 @@ def _add_levels(accs: Sequence[NDArray[np.float32]], spread: Spread, kind: str) 
     return raw[0]
 
 
-def _from_dram(name: str, graph: MNGraph) -> Known:
-    """Whether an operand comes from DRAM by nodes that keep its elements, and whether others read it too."""
+def _from_dram(name: str, graph: MNGraph, *, weighed: bool) -> Known:
+    """Whether an operand comes from DRAM by nodes that keep its elements; `weighed`: more if others read it too."""
     made_by = {output: node for node in graph.nodes for output in node.outputs}
     chain = [name]
     while name in made_by and made_by[name].op_type in THROUGH:
@@ -242,7 +264,7 @@ def _from_dram(name: str, graph: MNGraph) -> Known:
     if name not in (*graph.inputs, *graph.params):
         return Known()
     readers = sum(any(read in chain for read in node.used) for node in graph.nodes)
-    return Known(free=True, weight=REUSED if readers > len(chain) else 1.0)
+    return Known(free=True, weight=REUSED if weighed and readers > len(chain) else 1.0)
 
 
 def _order(kind: Kind) -> Table:

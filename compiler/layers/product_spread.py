@@ -38,9 +38,11 @@ COPIES = {
 }
 LM_LWS = 1800
 LATENCY = 220
-SWITCH = 300
+SWITCH = 2000
 #: A weight that is read again (by a backward pass, by its update) is worth spreading without copies.
 REUSED = 6
+#: Cycles for each long word of a weight in half precision: six element-wise steps on twice as many singles.
+UPDATE = 12
 
 
 @dataclass(frozen=True)
@@ -175,9 +177,6 @@ def candidates(shape: Shape, *, wasteful: bool = False) -> Iterator[Spread]:
     letters = [letter for letter in "MNKS" if shape.main(letter) > 1]
     for choice in itertools.product([*letters, "-"], repeat=len(UNITS)):
         spread = Spread("".join(choice))
-        bank_pair = spread.letters[:2]
-        if "K" in bank_pair and "-" in bank_pair:
-            continue
         if wasteful or all(_fits(shape, spread, letter) for letter in letters):
             yield spread
 
@@ -205,7 +204,9 @@ def cost(shape: Shape, spread: Spread, operands: Sequence[Known], result: Layout
         if known.free:
             total += known.weight * _arrival(wanted)
         elif known.layout is not None and not known.layout.equivalent(wanted):
-            total += SWITCH + 2 * _arrival(wanted)
+            total += SWITCH + 4 * _arrival(wanted)
+    if operands[1].weight > 1:
+        total += _training(spread, tensors[1])
     steps = {letter: spread.local(shape, letter) for letter in "MNK"}
     others = math.prod(role.extent for role in shape.result[:-2]) / max(1, spread.members("S"))
     groups = -(-steps["M"] // 4)
@@ -221,10 +222,19 @@ def cost(shape: Shape, spread: Spread, operands: Sequence[Known], result: Layout
     elif spread.over_l1b:
         total += on_l1b / 16
     if result is not None and not result.equivalent(out.layout):
-        total += SWITCH + _arrival(out) / 4
+        total += SWITCH + _arrival(out)
     if 2 * tensors[0].num_lw + out.num_lw > LM_LWS or tensors[0].num_lw + tensors[1].num_lw > LM_LWS:
         total *= 100
     return total
+
+
+def _training(spread: Spread, weight: PadLayout) -> float:
+    """Cycles of a weight that is updated, beside its arrivals: adding up its gradient over levels that hold different
+    rows, and the element-wise update of what a PE holds.
+    """
+    on_l1b = weight.num_lw * (4 if weight.is_broadcast(Level.MAB) else 64)
+    total = 2 * _arrival(weight) + LATENCY if "M" in spread.letters[:2] else 0.0
+    return total + (on_l1b / 8 if spread.letters[2] == "M" else 0.0) + UPDATE * weight.num_lw
 
 
 def _arrival(layout: PadLayout) -> float:

@@ -16,14 +16,13 @@ from compiler.graph import MNGraph, MNNode, MNValue, PadType
 from compiler.layers.base import DIRTY, PadNeed
 from compiler.layers.layouts import default_layout
 from compiler.layers.registry import layer_of
-from compiler.layout import Layout, Level, PadLayout
+from compiler.layout import Level, PadLayout
 from compiler.layout.l2b import L2bUse, banks_gathered, gather_banks, l2b_use, spread_banks
 from compiler.plan.history import LayoutHistory
 from compiler.plan.layout_spec import LayoutSpecs
 from compiler.plan.tables import add_tables
+from compiler.plan.wishes import Wishes, plan_wishes
 from compiler.switch.routes import SELECT, cheapest
-
-Wishes = dict[str, Layout | None]
 
 
 @dataclass
@@ -48,7 +47,7 @@ def plan_layouts(
     specs: layouts that the user fixed.  history: is told how every layout came about.
     """
     specs, history = specs or LayoutSpecs(), history or LayoutHistory()
-    wishes = _wishes(graph)
+    wishes = plan_wishes(graph)
     if both_directions:
         first = _Planning(wishes, specs, LayoutHistory())
         _planned(graph, first)
@@ -77,18 +76,6 @@ def _pad_with_zero(value: MNValue) -> None:
     """The host fills the padding of floating-point tensors that it sends with zero."""
     if value.pad_type is None and value.layout is not None and value.layout.is_padded and value.dtype.is_float:
         value.pad_type = PadType.ZERO
-
-
-def _wishes(graph: MNGraph) -> dict[str, Layout | None]:
-    wishes: dict[str, Layout | None] = {}
-    for node in reversed(graph.nodes):
-        if node.op_type == "Constant":
-            continue
-        asked = layer_of(node).wish(node, graph, [wishes.get(name) for name in node.outputs])
-        for name, wish in zip(node.inputs, asked, strict=True):
-            if name and wish is not None:
-                wishes[name] = wish
-    return wishes
 
 
 def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:

@@ -72,6 +72,8 @@ def test_transpositions_and_sizes(rows: int, depth: int, columns: int, trans_a: 
         ("MNKK", 1, 0, False),
         ("NNKM", 0, 1, True),
         ("M-KN", 1, 1, False),
+        ("-KKN", 0, 1, True),
+        ("K-M-", 1, 0, True),
         ("-MMK", 0, 1, True),
         ("N-M-", 1, 0, False),
     ],

@@ -36,8 +36,8 @@ def test_unknown_operator_names_the_nearest_one() -> None:
 
 
 def test_spread_that_a_product_cannot_have() -> None:
-    with pytest.raises(UnsupportedOperator, match=r"spread='KS-N'.*letter each for G, B, L1B and MAB"):
-        compile_model(_gemm(8, 8, 8, spread="KS-N"), OPTIONS)
+    with pytest.raises(UnsupportedOperator, match=r"spread='KX-N'.*letter each for G, B, L1B and MAB"):
+        compile_model(_gemm(8, 8, 8, spread="KX-N"), OPTIONS)
 
 
 def test_tensor_that_does_not_fit_local_memory() -> None:
