@@ -1,6 +1,4 @@
-"""The compiler's driver: compiled ONNX -> MNGraph -> planned and scheduled graph -> VSM -> program, report and
-artifacts.
-"""
+"""The compiler's driver: compiled ONNX -> MNGraph -> planned and scheduled graph -> VSM -> program and report."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph import MNGraph, to_l3ir
+from compiler.graph import MNGraph
 from compiler.iospec import IOSpec
 from compiler.nodesim import ResultStore
 from compiler.phases import Phases, Watcher, unwatched
@@ -20,9 +18,7 @@ from compiler.plan.genes import label_genes
 from compiler.plan.history import LayoutHistory
 from compiler.plan.importer import import_model
 from compiler.plan.layout_spec import LayoutSpecs
-from compiler.report.occupancy import occupancy_counters
 from compiler.report.report import build_report
-from compiler.report.write import write_json, write_text
 from compiler.search import Search
 
 if TYPE_CHECKING:
@@ -94,20 +90,7 @@ def compile_model(
         phases=phases.records,
     )
     compiled.report = build_report(compiled, options, best.addresses, flops(model))
+    compiled.report["options_without_effect"] = options.without_effect()
     compiled.report["candidates"] = search.candidates
     compiled.report["chosen"] = {"layout": best.layout, "scheduler": best.scheduler}
     return compiled
-
-
-def write_artifacts(compiled: Compiled, options: Options, codegen_dir: Path) -> list[Path]:
-    """Write l3ir.txt, model.vsm, report.json, option.json and trace.json; returns their paths."""
-    from hw.trace import write_chrome
-
-    paths = {name: codegen_dir / name for name in ("l3ir.txt", "model.vsm", "report.json", "option.json", "trace.json")}
-    write_text(paths["l3ir.txt"], to_l3ir(compiled.graph))
-    write_text(paths["model.vsm"], compiled.program.source)
-    write_json(paths["report.json"], compiled.report)
-    write_json(paths["option.json"], options.to_option_json())
-    counters = occupancy_counters(compiled.graph, compiled.timing.regions)
-    write_chrome(compiled.timing.events, paths["trace.json"], regions=compiled.timing.regions, counters=counters)
-    return list(paths.values())

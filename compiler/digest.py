@@ -7,18 +7,16 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-#: The packages that decide what a compilation gives: compiler, assembler, machine.
-_DECIDING = ("compiler", "isa", "hw")
+#: The packages that decide what code a graph becomes and how long it takes: compiler, assembler, machine.
+CODE = ("compiler", "isa", "hw")
 
 
-@lru_cache(maxsize=1)
-def source_digest() -> bytes:
-    """Hash of the compiler's, the assembler's and the machine's sources: an edit can never meet an old result."""
-    import importlib
-
+@lru_cache
+def source_digest(packages: tuple[str, ...] = CODE) -> bytes:
+    """Hash of the sources of some of this project's packages: an edit can never meet an old result."""
     digest = hashlib.sha256()
-    for name in _DECIDING:
-        root = Path(importlib.import_module(name).__path__[0])
+    for name in packages:
+        root = Path(__file__).resolve().parents[1] / name
         for path in sorted(p for p in root.rglob("*") if p.suffix in (".py", ".toml", ".json")):
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return digest.digest()

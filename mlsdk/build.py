@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compiler.graph.mntype import OnnxType
+from compiler.phases import Watcher
 from runtime.app import ONNX, App
 from runtime.host import to_array
 from runtime.specs import TensorSpec
@@ -22,21 +24,32 @@ EXPORTED = "model.onnx"
 OPTIONS = "option.json"
 
 
-def build_app(exported: Exported, registered: frozenset[str], options: Options, folder: Path, *, for_chip: bool) -> App:
+@dataclass(frozen=True)
+class ChipBuild:
+    """How code is generated for the chip: where node simulations are kept (None: nowhere), and who watches."""
+
+    simulations: Path | None
+    watcher: Watcher
+
+
+def build_app(
+    exported: Exported, registered: frozenset[str], options: Options, folder: Path, chip: ChipBuild | None
+) -> App:
     """Optimise and, for the chip, generate code.
 
     Writes model.onnx, pfvm.onnx and option.json into `folder`, for the chip also what code generation has to tell.
-    `registered`: the parameters whose contents belong to a context; for pfvm devices the others stay inside the
-    model.
+    `chip`: None for pfvm devices.  `registered`: the parameters whose contents belong to a context; for pfvm devices
+    the others stay inside the model.
     """
-    from compiler.pfvm import optimize
+    from compiler.artifacts import optimize_logged
 
     external = bool(options["MNCORE_USE_EXTERNAL_DATA_FORMAT"])
     _save(exported.model, folder / EXPORTED, external)
-    optimised = optimize(exported.model, share_equal_constants=not options["PFVM_DISABLE_CONSTANT_REUSE"])
+    optimised = optimize_logged(exported.model, options, folder)
     _save(optimised, folder / ONNX, external)
-    build = _build_for_chip if for_chip else _build_for_pfvm
-    return build(exported, optimised, registered, options, folder)
+    if chip is None:
+        return _build_for_pfvm(exported, optimised, registered, options, folder)
+    return _build_for_chip(exported, optimised, registered, options, folder, chip)
 
 
 def _save(model: onnx.ModelProto, path: Path, external: bool) -> None:
@@ -77,11 +90,17 @@ def _build_for_pfvm(
 
 
 def _build_for_chip(
-    exported: Exported, optimised: onnx.ModelProto, registered: frozenset[str], options: Options, folder: Path
+    exported: Exported,
+    optimised: onnx.ModelProto,
+    registered: frozenset[str],
+    options: Options,
+    folder: Path,
+    chip: ChipBuild,
 ) -> App:
-    from compiler.codegen import compile_model, write_artifacts
+    from compiler.artifacts import write_artifacts
+    from compiler.codegen import compile_model
 
-    compiled = compile_model(optimised, options)
+    compiled = compile_model(optimised, options, cache_dir=chip.simulations, watcher=chip.watcher)
     write_artifacts(compiled, options, folder)
     return App(
         kind="vsm",

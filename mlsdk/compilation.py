@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from mlsdk.build import build_app
-from mlsdk.cache import AppCache, CacheOptions, cache_key
+from compiler.phases import Watcher, unwatched
+from mlsdk.build import ChipBuild, build_app
+from mlsdk.cache import CacheOptions
 from mlsdk.codegen_dir import APP, staged, warn_about_other, write_listing
 from mlsdk.errors import CompileError, CompileOptionError
 from mlsdk.naming import get_tensor_name
 from mlsdk.proxy import TensorLike, TensorProxy
 from mlsdk.registry import Registry
 from runtime.app import ONNX, App
+from runtime.app_cache import CODEGEN, AppCache, app_key
 from runtime.backend import Device
 from runtime.files import write_atomically
+from runtime.progress import watching
 
 if TYPE_CHECKING:
     from compiler.frontend import Exported
@@ -56,15 +56,20 @@ def compile_app(device: Device, registry: Registry, request: Request) -> App:
     exported = _export(request)
     registered = _registered(exported, registry)
     key = _key(device, exported, registered, options)
-    cache = AppCache(request.cache.directory) if request.cache is not None and request.cache.enable_app_cache else None
+    caching = request.cache
+    cache = AppCache(caching.directory) if caching is not None and caching.enable_app_cache else None
+    simulations = Path(caching.directory) / CODEGEN if caching is not None and caching.enable_codegen_cache else None
     if not request.quiet:
         warn_about_other(request.target, key)
+        for notice in options.notices():
+            _log.warning("%s", notice)
     with staged(request.target) as stage:
         if cache is not None and cache.restore(key, stage):
             app = App.load(stage / APP)
         else:
-            with _compiler_errors():
-                app = build_app(exported, registered, options, stage, for_chip=device.uses_chip)
+            with _compiler_errors(), _progress(request) as watcher:
+                chip = ChipBuild(simulations, watcher) if device.uses_chip else None
+                app = build_app(exported, registered, options, stage, chip)
             app.save(stage / APP)
             write_listing(stage, key)
             if cache is not None:
@@ -73,6 +78,10 @@ def compile_app(device: Device, registry: Registry, request: Request) -> App:
     if not request.quiet:
         _log.info("compiled %s in %.1f s", request.target, time.perf_counter() - begin)
     return app
+
+
+def _progress(request: Request) -> AbstractContextManager[Watcher]:
+    return nullcontext(unwatched) if request.quiet else watching(f"compiling {request.target.name}")
 
 
 def _resolve_options(request: Request) -> Options:
@@ -115,25 +124,7 @@ def _key(device: Device, exported: Exported, registered: frozenset[str], options
         if initializer.name in registered:
             initializer.ClearField("raw_data")
     kind = b"chip" if device.uses_chip else b"pfvm"
-    names = "\0".join(sorted(registered)).encode()
-    settings = json.dumps(options.to_option_json(), sort_keys=True).encode()
-    return cache_key([kind, _source_digest(), names, settings, model.SerializeToString(deterministic=True)])
-
-
-@lru_cache(maxsize=1)
-def _source_digest() -> bytes:
-    """Hash of the compiler's, the assembler's and the machine's sources: an edit can never meet an old program."""
-    import compiler
-    import hw
-    import isa
-    import runtime
-
-    digest = hashlib.sha256()
-    for package in (compiler, isa, hw, runtime):
-        root = Path(package.__path__[0])
-        for path in sorted(p for p in root.rglob("*") if p.suffix in (".py", ".toml", ".json")):
-            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
-    return digest.digest()
+    return app_key(model, options, [kind, "\0".join(sorted(registered)).encode()])
 
 
 def _copy_optimised_model(options: Options, target: Path) -> None:

@@ -40,7 +40,7 @@ def scratch_extents(program: Program, slots: Iterable[Extent]) -> list[Extent]:
                 f"two DRAM slots of the program overlap: [{left.start}, {left.end}) and {right.start}"
             )
     merged: list[Extent] = []
-    for touched in sorted(_touched(program)):
+    for touched in sorted(touched_extents(program)):
         if _containing(touched, ordered) is not None:
             continue
         if merged and touched.start <= merged[-1].end:
@@ -87,7 +87,8 @@ def _relocate_place(line: Mv, place: MvPlace, extents: list[Extent], moves: Mapp
     return dataclasses.replace(place, addr=place.addr - home.start + moves[home])
 
 
-def _touched(program: Program) -> Iterable[Extent]:
+def touched_extents(program: Program) -> Iterable[Extent]:
+    """The DRAM of every transfer whose address stands in the program (not DAR-indirect), in program order."""
     for line in program.lines:
         if isinstance(line, Mv):
             for place in (line.src, line.dst):

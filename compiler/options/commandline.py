@@ -29,15 +29,15 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         "layout_planner",
         Choice(("lpz", "bidi", "legacy")),
         "lpz",
-        "Planner of layouts: lpz compares ways to spread matrix products by cycles, bidi and legacy do not.",
+        "Planner of layouts: legacy lets wishes travel from readers to makers, bidi both ways, lpz compares by cycles.",
         "seed 4.2.2.3",
-        used_in="compiler/plan/strategy.py",
+        used_in="compiler/search.py",
     ),
     OptionRecord(
         "scheduler",
         Choice(("always_from_dram", "reuse_consecutive", "spill_opt", "auto_recompute_sa")),
         "reuse_consecutive",
-        "Residence of values in local memory; later ones are better. auto_recompute_sa (O1 to O4): refused so far.",
+        "Residence of values in local memory; later ones are better and take longer to compile.",
         "seed 4.2.2.4",
         used_in="compiler/schedulers",
     ),
@@ -47,6 +47,7 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         "auto",
         "How many implementations of each node are measured; auto follows the scheduler.",
         "seed 4.2.2.5; default chosen",
+        used_in="compiler/nodesim",
     ),
     OptionRecord(
         "sram_budget",
@@ -62,6 +63,7 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         0,
         "Rounds of the annealing loop; 0 = until the result is good enough.",
         "seed 4.2.2.7",
+        used_in="compiler/schedulers/annealing",
     ),
     OptionRecord(
         "out_onnx",
@@ -77,6 +79,7 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         None,
         "JSON file that fixes layouts of inputs or outputs by operator and shape.",
         "seed 4.2.2.9",
+        used_in="compiler/plan/layout_spec.py",
     ),
     OptionRecord(
         "gemm_layout_spec",
@@ -84,13 +87,15 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         None,
         "JSON file that fixes the layouts A, BT and C of matrix products.",
         "seed 4.2.2.10",
+        used_in="compiler/plan/layout_spec.py",
     ),
     OptionRecord(
         "num_threads",
         Integer(-1),
         -1,
-        "Threads of the compiler; -1 = choose.",
+        "Worker processes of node simulation at most; -1 = one per processor.",
         "compiler.md 9.2; default chosen",
+        used_in="compiler/nodesim",
     ),
     OptionRecord(
         "backprop",
@@ -98,5 +103,6 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         False,
         "Legacy exporter only: the compiler adds backward and update to a function that returns a loss.",
         "mlsdk.md 14.2",
+        note="there is one exporter; write backward and update into the function",
     ),
 )

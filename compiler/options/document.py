@@ -28,8 +28,8 @@ of the second table for this compilation. `option_json` names a file
 `option_json` inside a file is ignored. A process environment variable beats `options["envs"]`, which beats the
 file's `envs`. The `option.json` that a compilation leaves in its folder reproduces it when given as `option_json`.
 
-*Used in* says which part of the compiler obeys an option. "no effect" means that the option is accepted, so that
-existing scripts run, and that `report.json` lists it when it is set.
+*Effect here* names the part of this project that obeys an option. "accepted, no counterpart" means that existing
+scripts run, that a notice says so once, and that `report.json` lists the option when it is set.
 """
 
 
@@ -50,12 +50,17 @@ def document() -> str:
 
 
 def _table(title: str, records: Iterable[OptionRecord]) -> str:
-    lines = [f"| {title} | values | default | meaning | used in | source |", "|---|---|---|---|---|---|"]
+    lines = [f"| {title} | values | default | meaning | effect here | source |", "|---|---|---|---|---|---|"]
     lines += [
-        f"| `{r.name}` | {r.kind.expected} | {_default(r)} | {r.meaning} | {r.used_in or 'no effect'} | {r.source} |"
-        for r in records
+        f"| `{r.name}` | {r.kind.expected} | {_default(r)} | {r.meaning} | {_effect(r)} | {r.source} |" for r in records
     ]
     return "\n".join(lines) + "\n"
+
+
+def _effect(record: OptionRecord) -> str:
+    if record.used_in is None:
+        return f"accepted, no counterpart: {record.note}"
+    return f"`{record.used_in}`" + (f": {record.note}" if record.note else "")
 
 
 def _default(record: OptionRecord) -> str:

@@ -16,6 +16,7 @@ class OptionRecord:
     kind: type of its values.  default: value where it is not given; None = unset.
     meaning: one sentence.  source: where its name comes from, e.g. "seed 4.2.2.4".
     used_in: the part of this project that obeys it; None = accepted without effect (reported in report.json).
+    note: for an option without effect, why it has none; for others, what its effect is here where that needs saying.
     """
 
     name: str
@@ -24,3 +25,4 @@ class OptionRecord:
     meaning: str
     source: str
     used_in: str | None = None
+    note: str = ""

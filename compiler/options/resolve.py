@@ -17,7 +17,7 @@ from typing import Any
 from compiler.options.commandline import COMMAND_LINE, ENVS, OPTION_JSON
 from compiler.options.environment import ENVIRONMENT
 from compiler.options.errors import OptionError
-from compiler.options.files import OptionFile, read_option_file
+from compiler.options.files import PRESETS, OptionFile, find_option_file, read_option_file
 from compiler.options.record import OptionRecord
 from compiler.options.spelling import nearest
 
@@ -99,6 +99,12 @@ class Options:
     def without_effect(self) -> list[str]:
         """Names that were given a value although nothing in this project obeys them, for report.json."""
         return sorted(name for name in self.settings if RECORDS[name].used_in is None)
+
+    def notices(self) -> list[str]:
+        """A sentence about each of them, leaving out what a preset of this package sets."""
+        presets = {str(find_option_file(name)) for name in PRESETS}
+        given = [name for name in self.without_effect() if self.origin(name) not in presets]
+        return [f"{name} is accepted but has no counterpart here: {RECORDS[name].note}" for name in given]
 
     def to_option_json(self) -> dict[str, Any]:
         """An `option_json` file as data; `resolve` makes the same values of it where the environment sets none."""

@@ -10,12 +10,17 @@ from typing import Any
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write under a temporary name in the same folder, then rename."""
+    """Write UTF-8 under a temporary name in the same folder, then rename."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """The same for data."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except BaseException:

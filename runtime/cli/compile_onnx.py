@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,15 +15,17 @@ import typer
 
 from runtime.cli.arguments import Json
 from runtime.cli.errors import CommandError, UsageError, existing
-from runtime.cli.output import print_json, print_table, working
+from runtime.cli.output import print_json, print_table, say
+from runtime.compiling import APP, OPTIMISED, compile_folder
+from runtime.files import write_atomically
+from runtime.progress import watching
 
 if TYPE_CHECKING:
     import onnx
 
-    from compiler.codegen import Compiled
     from compiler.options import Options
 
-APP, LISTING = "model.app", "artifacts.json"
+LISTING = "artifacts.json"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,18 +44,23 @@ def compile_onnx(
         str | None,
         typer.Option("--option_json", "--option-json", metavar="FILE", help="Option file or preset O0 to O4, debug."),
     ] = None,
+    cache: Annotated[
+        Path | None, typer.Option("--cache", metavar="DIR", help="Folder of earlier results that may be used again.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Compile an ONNX model for the chip."""
     options = _options(option or [], option_json)
-    source = _read(existing(model, "model"))
-    with working("compiling"), _staged(outdir) as stage:
-        compiled = _compile(source, options, stage)
-    files = sorted(path.name for path in outdir.iterdir() if path.is_file())
+    source = read_model(existing(model, "model"))
+    for notice in options.notices():
+        say(notice)
+    with _alarm(options["CODEGEN_ALARM"]), watching("compiling") as watcher, _staged(outdir) as stage:
+        report = compile_folder(source, options, stage, cache=cache, watcher=watcher).report
+    _copy_optimised(options["out_onnx"], outdir / OPTIMISED)
+    files = sorted(str(path.relative_to(outdir)) for path in outdir.rglob("*") if path.is_file())
     if json:
-        print_json({"outdir": str(outdir), "files": files, "report": compiled.report})
+        print_json({"outdir": str(outdir), "files": files, "report": report})
         return
-    report = compiled.report
     rows = [(phase["name"], phase["status"], phase["seconds"]) for phase in report.get("phases", ())]
     print_table(f"{model.name} -> {outdir}", ("phase", "status", "seconds"), rows)
     print(f"{report['vsm_cycles']:,} cycles; `mncore2 report {outdir}` tells where they go")
@@ -77,7 +85,8 @@ def _options(texts: Sequence[str], file: str | None) -> Options:
     return Options.resolve(given, os.environ)
 
 
-def _read(path: Path) -> onnx.ModelProto:
+def read_model(path: Path) -> onnx.ModelProto:
+    """The model in a file.  Raises CommandError for what is none."""
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -90,32 +99,32 @@ def _read(path: Path) -> onnx.ModelProto:
     return model
 
 
-def _compile(source: onnx.ModelProto, options: Options, stage: Path) -> Compiled:
-    """Optimise and generate code; all artifacts go to the folder `stage`."""
-    import onnx
+def _copy_optimised(wanted: str | None, present: Path) -> None:
+    """Honour `out_onnx`: the optimised model also at the path the user asked for."""
+    if wanted is not None and Path(wanted).resolve() != present.resolve():
+        try:
+            write_atomically(Path(wanted), present.read_bytes())
+        except OSError as error:
+            raise CommandError(f"out_onnx: cannot write {wanted}: {error.strerror}") from error
 
-    from compiler.codegen import compile_model, write_artifacts
-    from compiler.pfvm import optimize
-    from runtime.app import App
 
-    onnx.save(source, stage / "model.onnx")
-    optimised = optimize(source, share_equal_constants=not options["PFVM_DISABLE_CONSTANT_REUSE"])
-    onnx.save(optimised, stage / "pfvm.onnx")
-    compiled = compile_model(optimised, options)
-    write_artifacts(compiled, options, stage)
-    inputs = compiled.inputs
-    App(
-        kind="vsm",
-        code=compiled.program.source.encode(),
-        inputs=inputs,
-        outputs=compiled.outputs,
-        params=compiled.params,
-        values=compiled.values,
-        ignored_inputs=frozenset(value.name for value in source.graph.input) - set(inputs) - set(compiled.params),
-        report=compiled.report,
-        decoded=compiled.program,
-    ).save(stage / APP)
-    return compiled
+@contextmanager
+def _alarm(seconds: int | None) -> Iterator[None]:
+    """Stop the block after some seconds (CODEGEN_ALARM, seed 4.2.3.22); 0 or None is no limit."""
+    if not seconds:
+        yield
+        return
+
+    def ring(number: int, frame: object) -> None:
+        raise CommandError(f"CODEGEN_ALARM: the compilation took more than {seconds} s and was stopped")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager

@@ -10,7 +10,20 @@ from typing import Annotated, TextIO
 
 import typer
 
-from runtime.cli import assembly, bench, compile_onnx, config, coverage, fuzz, records, report, run, sweep, trace
+from runtime.cli import (
+    assembly,
+    bench,
+    compile_bench,
+    compile_onnx,
+    config,
+    coverage,
+    fuzz,
+    records,
+    report,
+    run,
+    sweep,
+    trace,
+)
 from runtime.cli.errors import FAILED, INTERRUPTED, OK, exit_code_of, message_of
 from runtime.cli.output import say
 
@@ -23,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (run, assembly, compile_onnx, report, trace, sweep, bench, fuzz, coverage, records, config):
+for verb in (run, assembly, compile_onnx, compile_bench, report, trace, sweep, bench, fuzz, coverage, records, config):
     verb.add_to(app)
 
 

@@ -121,6 +121,7 @@ def test_artifacts(compiled: CompiledFunction, folder: Path) -> None:
         "option.json",
         "model.app",
         "artifacts.json",
+        "CLOG.log",
     }
     for name in ("model.onnx", "pfvm.onnx"):
         assert [value.name for value in onnx.load(folder / name).graph.output] == ["sum", "large"]

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import mlsdk
+from compiler.digest import joined_digest
 from mlsdk import (
     IOSpec,
     get_tensor_name,
@@ -21,8 +22,8 @@ from mlsdk import (
     trace_event,
     trace_scope,
 )
-from mlsdk.cache import AppCache, cache_key
 from mlsdk.errors import MLSDKError, RegistrationError, StorageError, TraceError
+from runtime.app_cache import AppCache
 from runtime.pfvm_device import PfvmDevice
 
 
@@ -107,8 +108,8 @@ def test_trace_scope_off_and_failing(tmp_path: Path) -> None:
 
 
 def test_cache_keys_separate_their_parts() -> None:
-    assert cache_key([b"ab", b"c"]) != cache_key([b"a", b"bc"]) != cache_key([b"abc"])
-    assert cache_key([b"ab", b"c"]) == cache_key([b"ab", b"c"])
+    assert joined_digest([b"ab", b"c"]) != joined_digest([b"a", b"bc"]) != joined_digest([b"abc"])
+    assert joined_digest([b"ab", b"c"]) == joined_digest([b"ab", b"c"])
 
 
 def test_app_cache(tmp_path: Path) -> None:

@@ -209,6 +209,20 @@ def test_settings_without_effect_are_listed() -> None:
     assert all(RECORDS[name].used_in is None for name in listed)
 
 
+def test_every_option_has_an_effect_or_a_reason_for_having_none() -> None:
+    for record in RECORDS.values():
+        assert record.used_in or record.note, record.name
+        if record.used_in:
+            assert (ROOT / record.used_in).exists(), record.name
+
+
+def test_notices_leave_out_what_a_preset_sets() -> None:
+    assert Options.resolve({"option_json": "debug"}, {}).notices() == []
+    options = Options.resolve({"option_json": "debug"}, {"CODEGEN_OPS_ON_HOST": "Exp"})
+    assert [notice.split()[0] for notice in options.notices()] == ["CODEGEN_OPS_ON_HOST"]
+    assert "on the chip" in options.notices()[0]
+
+
 def test_unknown_name_on_reading() -> None:
     with pytest.raises(OptionError, match="did you mean 'scheduler'"):
         Options.resolve({}, {})["schedule"]
