@@ -26,10 +26,10 @@ def fold_constants(model: ir.Model) -> int:
     """Turn Constant nodes and nodes of constants into initializers, CastLike into Cast; returns the number of nodes."""
     changes = 0
     for node in list(model.graph):
-        if len(node.outputs) != 1 or node.outputs[0].is_graph_output():
-            continue
         if node.op_type == "CastLike" and node.domain == "" and _cast_like(node):
             changes += 1
+            continue
+        if len(node.outputs) != 1 or node.outputs[0].is_graph_output():
             continue
         result = _shape_query(node) if node.op_type in ("Shape", "Size") and node.domain == "" else _evaluate(node)
         if result is not None:
