@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from compiler.emit.link import emit_program
 from compiler.phases import Phases
 from compiler.plan.addresses import Addresses, plan_addresses
 from compiler.plan.history import LayoutHistory
+from compiler.plan.in_place import share_addresses
 from compiler.schedulers.placement import Schedule
 
 if TYPE_CHECKING:
@@ -19,12 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class Built:
-    """A finished candidate.  layout, scheduler: what it is made of, for the report.  history: of its layouts."""
+    """A finished candidate.
+
+    in_place: parameters whose new contents go over the old ones.  layout, scheduler: what it is made of, for the
+    report.  history: of its layouts.
+    """
 
     schedule: Schedule
     addresses: Addresses
     program: Program
     timing: Timing
+    in_place: list[str] = field(default_factory=list)
     layout: str = ""
     scheduler: str = ""
     history: LayoutHistory = field(default_factory=LayoutHistory)
@@ -35,14 +42,18 @@ class Built:
         return self.timing.cycles
 
 
-def build(schedule: Schedule, options: Options, phases: Phases) -> Built:
-    """Addresses, code, assembly and time of a placed graph.  Raises CompilerError."""
+def build(schedule: Schedule, options: Options, phases: Phases, updates: Mapping[str, str]) -> Built:
+    """Addresses, code, assembly and time of a placed graph.  Raises CompilerError.
+
+    updates: parameter -> output that holds its new contents.
+    """
     from hw.model import simulate
     from hw.spec import default_spec
     from isa.assemble import assemble
 
     with phases("address planner"):
         addresses = plan_addresses(schedule.graph, options["sram_budget"])
+        in_place = share_addresses(schedule, updates)
         if not options["CODEGEN_IGNORE_LAYOUT_CHECK"]:
             schedule.graph.verify()
     with phases("emission"):
@@ -51,7 +62,7 @@ def build(schedule: Schedule, options: Options, phases: Phases) -> Built:
         program = assemble(text, name="model.vsm")
     with phases("time model"):
         timing = simulate(program, default_spec())
-    return Built(schedule, addresses, program, timing)
+    return Built(schedule, addresses, program, timing, in_place)
 
 
 def graph_text(schedule: Schedule) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,11 +55,17 @@ class Compiled:
 
 
 def compile_model(
-    model: onnx.ModelProto, options: Options, *, cache_dir: Path | None = None, watcher: Watcher = unwatched
+    model: onnx.ModelProto,
+    options: Options,
+    *,
+    updates: Mapping[str, str] | None = None,
+    cache_dir: Path | None = None,
+    watcher: Watcher = unwatched,
 ) -> Compiled:
     """Compile a model whose value_info is complete.  Raises CompilerError and its subclasses.
 
-    cache_dir: where results of node simulation are kept; nothing else is written.  watcher: told the progress.
+    updates: parameter -> output that holds its new contents after a call.  cache_dir: where results of node simulation
+    are kept; nothing else is written.  watcher: told the progress.
     """
     from compiler.pfvm import flops
 
@@ -69,7 +76,8 @@ def compile_model(
     with phases("dtype planner"):
         plan_dtypes(graph, options["float_dtype"])
     specs = LayoutSpecs.load(options["layout_spec"], options["gemm_layout_spec"])
-    search = Search(options, phases, specs, None if cache_dir is None else ResultStore(cache_dir / "node_simulation"))
+    store = None if cache_dir is None else ResultStore(cache_dir / "node_simulation")
+    search = Search(options, phases, specs, store, updates or {})
     best = search.run(graph)
     if not options["CODEGEN_ALLOW_UNUSED_LAYOUT_SPEC"]:
         specs.check_used()
@@ -91,6 +99,7 @@ def compile_model(
     )
     compiled.report = build_report(compiled, options, best.addresses, flops(model))
     compiled.report["options_without_effect"] = options.without_effect()
+    compiled.report["updated_in_place"] = best.in_place
     compiled.report["candidates"] = search.candidates
     compiled.report["chosen"] = {"layout": best.layout, "scheduler": best.scheduler}
     return compiled

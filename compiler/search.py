@@ -7,7 +7,7 @@ annealing and of a beam search around them, and never does worse than the simple
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ class Search:
     phases: Phases
     specs: LayoutSpecs
     store: ResultStore | None = None
+    updates: Mapping[str, str] = field(default_factory=dict)
     candidates: list[dict[str, Any]] = field(default_factory=list)
     simulation: dict[str, Any] = field(default_factory=dict)
     _seen: dict[str, Built] = field(default_factory=dict)
@@ -117,7 +118,7 @@ class Search:
         if text in self._seen:
             return self._seen[text]
         try:
-            built = build(schedule, self.options, self.phases)
+            built = build(schedule, self.options, self.phases, self.updates)
         except CompilerError as error:
             self._refused(plan, scheduler, error)
             return None

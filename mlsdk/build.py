@@ -100,7 +100,9 @@ def _build_for_chip(
     from compiler.artifacts import write_artifacts
     from compiler.codegen import compile_model
 
-    compiled = compile_model(optimised, options, cache_dir=chip.simulations, watcher=chip.watcher)
+    compiled = compile_model(
+        optimised, options, updates=exported.updates, cache_dir=chip.simulations, watcher=chip.watcher
+    )
     write_artifacts(compiled, options, folder)
     return App(
         kind="vsm",

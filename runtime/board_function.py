@@ -30,7 +30,7 @@ class BoardFunction(DeviceFunction):
     Inputs, outputs and scratch get DRAM of their own; each parameter is used where its tensor keeps it, shared with
     other programs. The program is moved to these addresses once, at load time.  Inputs that already are on the
     board in the wanted form are copied inside DRAM, others are transposed by the host.  A result stays where the
-    program wrote it until the next call.
+    program wrote it until the next call.  A new state that the program wrote over the old one stays there.
     """
 
     def __init__(self, space: DramSpace, app: App, params: Mapping[str, BoardTensor]) -> None:
@@ -41,6 +41,11 @@ class BoardFunction(DeviceFunction):
         self._outputs = {name: _chip_spec(spec) for name, spec in app.outputs.items()}
         self._param_specs = {name: _chip_spec(spec) for name, spec in app.params.items()}
         self._updates = dict(app.updates)
+        self._in_place = {
+            output
+            for param, output in self._updates.items()
+            if _extent(self._outputs[output]) == _extent(self._param_specs[param])
+        }
         self._at: dict[str, int] = {}
         program = app.program
         self._lowered = self._executor.lower(relocate(program, self._assign_addresses(app)))
@@ -75,10 +80,14 @@ class BoardFunction(DeviceFunction):
             write_image(board, spec, arrays[name], addr=self._at[name])
         self._executor.run(self._lowered, self.cycles)
         for name, result in results.items():
-            result.lease(self._outputs[name], self._at[name], self)
-            self._results.add(result)
+            if name not in self._in_place:
+                result.lease(self._outputs[name], self._at[name], self)
+                self._results.add(result)
         for param, output in self._updates.items():
-            self._params[param].adopt(results[output])
+            if output in self._in_place:
+                self._params[param].updated_in_place(self._param_specs[param])
+            else:
+                self._params[param].adopt(results[output])
 
     def allocate_input(self, name: str) -> BoardTensor:
         """A tensor of zeros, in DRAM and in the input's layout."""
@@ -97,9 +106,11 @@ class BoardFunction(DeviceFunction):
         for name, spec in self._param_specs.items():
             moves[_extent(spec)] = self._params[name].place(spec)
         for name, spec in (*self._inputs.items(), *self._outputs.items()):
+            if name in self._in_place:
+                continue
             extent = _extent(spec)
             self._at[name] = moves[extent] = self._space.allocate(self, extent.size, preferred=spec.addr).start
-        for extent in scratch_extents(app.program, map(_extent, self._specs())):
+        for extent in scratch_extents(app.program, {_extent(spec) for spec in self._specs()}):
             moves[extent] = self._space.allocate(self, extent.size, preferred=extent.start).start
         return moves
 

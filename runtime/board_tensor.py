@@ -138,6 +138,13 @@ class BoardTensor(DeviceTensor):
         self._host, self._is_reference = (None, False) if self._copies else (result.fetch(), False)
         self.changed = True
 
+    def updated_in_place(self, spec: IOSpec) -> None:
+        """Say that a program wrote the new value over the copy in the spec's form."""
+        for form, copy in self._copies.items():
+            copy.current = form == form_of(spec)
+        self._host, self._is_reference = None, False
+        self.changed = True
+
     def lease(self, spec: IOSpec, addr: int, owner: object) -> None:
         """Say that the value now lies at `addr`, in DRAM that belongs to `owner` and lives as long as that."""
         self._copies[form_of(spec)] = _Copy(spec, addr, current=True)
