@@ -8,12 +8,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compiler.graph import to_l3ir
+from compiler.graph import MNGraph, to_l3ir
 from compiler.report.compile_output import output_data, output_text
 from compiler.report.layout_pages import history_page, layout_page
 from compiler.report.occupancy import occupancy_counters
 from compiler.report.stripped import stripped_onnx
+from compiler.report.time_slice import before_fork, slices_document
 from compiler.report.write import write_bytes, write_json, write_text
+from compiler.schedulers.schedule import SCHEDULERS, spill_opt
 
 if TYPE_CHECKING:
     import onnx
@@ -44,10 +46,13 @@ def optimize_logged(model: onnx.ModelProto, options: Options, folder: Path) -> o
 def write_artifacts(compiled: Compiled, options: Options, codegen_dir: Path) -> list[Path]:
     """Write everything but the ONNX files and model.app; returns the paths."""
     folder = codegen_dir
+    uncut = _before_fork(compiled, options)
     texts = {
         "l3ir.txt": to_l3ir(compiled.graph),
         "model.vsm": compiled.program.source,
         "layout.html": layout_page(compiled.graph),
+        "time_slice.txt": to_l3ir(uncut),
+        "time_slice.html": layout_page(uncut),
         "layout_plan_history.html": history_page(compiled.history),
         "out.txt": output_text(compiled, options),
         f"glog/codegen.{platform.node() or 'host'}.{os.getpid()}.log": _log(compiled, options),
@@ -55,6 +60,7 @@ def write_artifacts(compiled: Compiled, options: Options, codegen_dir: Path) -> 
     data = {
         "report.json": compiled.report,
         "option.json": options.to_option_json(),
+        "time_slice.json": slices_document(*compiled.sliced),
         "simulation_result.json": compiled.search.simulation,
         "out.json": output_data(compiled, options),
     }
@@ -64,6 +70,15 @@ def write_artifacts(compiled: Compiled, options: Options, codegen_dir: Path) -> 
         write_json(folder / name, content)
     write_bytes(folder / "l3ir_stripped.onnx.zst", stripped_onnx(compiled.graph))
     return [folder / name for name in (*texts, *data, "l3ir_stripped.onnx.zst", *_write_timelines(compiled, folder))]
+
+
+def _before_fork(compiled: Compiled, options: Options) -> MNGraph:
+    """The scheduled graph as it was before slices forked: the graph itself when nothing is cut."""
+    template, planned = compiled.sliced
+    if template is None:
+        return compiled.graph
+    schedule = SCHEDULERS.get(options["scheduler"], spill_opt)(planned, options["sram_budget"])
+    return before_fork(template, schedule.graph)
 
 
 def _write_timelines(compiled: Compiled, folder: Path) -> list[str]:

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from compiler.emit.link import emit_program
+from compiler.graph import MNGraph
 from compiler.phases import Phases
 from compiler.plan.addresses import Addresses, plan_addresses
+from compiler.plan.fork import Template
 from compiler.plan.history import LayoutHistory
 from compiler.plan.in_place import share_addresses
+from compiler.plan.memory_check import check_memory
 from compiler.schedulers.placement import Schedule
 
 if TYPE_CHECKING:
@@ -24,7 +27,8 @@ class Built:
     """A finished candidate.
 
     in_place: parameters whose new contents go over the old ones.  layout, scheduler: what it is made of, for the
-    report.  history: of its layouts.
+    report.  history: of its layouts.  sliced: the template of its time slices, if any, with the template's planned
+    graph.
     """
 
     schedule: Schedule
@@ -35,6 +39,7 @@ class Built:
     layout: str = ""
     scheduler: str = ""
     history: LayoutHistory = field(default_factory=LayoutHistory)
+    sliced: tuple[Template | None, MNGraph] = field(default_factory=lambda: (None, MNGraph()))
 
     @property
     def cycles(self) -> int:
@@ -56,6 +61,7 @@ def build(schedule: Schedule, options: Options, phases: Phases, updates: Mapping
         in_place = share_addresses(schedule, updates)
         if not options["CODEGEN_IGNORE_LAYOUT_CHECK"]:
             schedule.graph.verify()
+        check_memory(schedule.graph, addresses.scratch)
     with phases("emission"):
         text = emit_program(schedule.graph, addresses.scratch)
     with phases("assembly"):

@@ -15,6 +15,7 @@ from compiler.iospec import IOSpec
 from compiler.nodesim import ResultStore
 from compiler.phases import Phases, Watcher, unwatched
 from compiler.plan.dtypes import plan_dtypes
+from compiler.plan.fork import Template
 from compiler.plan.genes import label_genes
 from compiler.plan.history import LayoutHistory
 from compiler.plan.importer import import_model
@@ -36,8 +37,8 @@ class Compiled:
 
     program: decoded VSM, its text in `program.source`.  inputs, outputs, params: specs by ONNX name.  values: data
     of the params in the framework's dtype.  images: params that are a second image of another one -> that one.
-    report: content of report.json.  search: what was compared.  history: how
-    the layouts came about.
+    report: content of report.json.  search: what was compared.  history: how the layouts came about.  sliced: the
+    template of time slices (None when nothing is cut) and its planned graph.
     """
 
     program: Program
@@ -51,6 +52,7 @@ class Compiled:
     timing: Timing
     search: Search
     history: LayoutHistory
+    sliced: tuple[Template | None, MNGraph]
     phases: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -95,6 +97,7 @@ def compile_model(
         timing=best.timing,
         search=search,
         history=best.history,
+        sliced=best.sliced,
         phases=phases.records,
     )
     compiled.report = build_report(compiled, options, best.addresses, flops(model))

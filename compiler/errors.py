@@ -7,16 +7,30 @@ class CompilerError(Exception):
     """Base of everything the compiler refuses."""
 
 
+class EmptyTensor(CompilerError):
+    """A value without elements, for which no layout exists."""
+
+
 class DoesNotFit(CompilerError):
-    """A value or a layer needs more of some memory than there is."""
+    """A value or a layer needs more of some memory than there is; `makes` names what the layer makes, if it is one."""
+
+    def __init__(self, message: str, makes: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.makes = makes
 
 
 class LocalMemoryFull(DoesNotFit):
-    """No room in a local memory at one step; `live` names the values that occupy it."""
+    """No room in a local memory at one step; `live` names the values that occupy it, `makes` what the layer at work
+    makes.
+    """
 
-    def __init__(self, message: str, live: tuple[str, ...]) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, live: tuple[str, ...], makes: tuple[str, ...] = ()) -> None:
+        super().__init__(message, makes)
         self.live = live
+
+
+class TooManySlices(DoesNotFit):
+    """A value needs more time slices than CODEGEN_MAX_TIME_SLICE allows."""
 
 
 class UnsupportedOperator(CompilerError):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from compiler.build import Built, build, graph_text
-from compiler.errors import CompilerError
+from compiler.errors import CompilerError, DoesNotFit
 from compiler.graph import MNGraph, to_l3ir
 from compiler.nodesim import ResultStore, SimulationSettings, simulate_nodes
 from compiler.nodesim.patterns import mode_for
@@ -21,6 +21,7 @@ from compiler.plan.history import LayoutHistory
 from compiler.plan.layout_spec import LayoutSpecs
 from compiler.plan.layouts import plan_layouts
 from compiler.plan.strategy import variants
+from compiler.plan.time_slice import TimeSlicer
 from compiler.schedulers.schedule import SCHEDULERS
 
 if TYPE_CHECKING:
@@ -91,38 +92,52 @@ class Search:
         seen: set[str] = set()
         for number, variant in enumerate(spread):
             for both in ways:
-                history = LayoutHistory()
+                plan = Plan(f"{'bidi' if both else 'legacy'}, spread {number}", variant, both, self)
                 try:
-                    with self.phases("layout planner"):
-                        planned = plan_layouts(variant, both_directions=both, specs=self.specs, history=history)
+                    plan.make()
                 except CompilerError as error:
                     self._first_error = self._first_error or error
                     continue
-                text = to_l3ir(planned)
+                text = to_l3ir(plan.graph)
                 if text not in seen:
                     seen.add(text)
-                    yield Plan(planned, f"{'bidi' if both else 'legacy'}, spread {number}", history)
+                    yield plan
 
     def _simple(self, plan: Plan, scheduler: str) -> Built | None:
+        """The candidate of a simple scheduler; time slices get smaller until it fits."""
+        while True:
+            try:
+                with self.phases("scheduler"):
+                    schedule = SCHEDULERS[scheduler](plan.graph, self.options["sram_budget"])
+                return self._build(plan, scheduler, schedule)
+            except DoesNotFit as error:
+                try:
+                    if plan.refine(error):
+                        continue
+                except CompilerError as last:
+                    error = last if isinstance(last, DoesNotFit) else error
+                self._refused(plan, scheduler, error)
+            except CompilerError as error:
+                self._refused(plan, scheduler, error)
+            return None
+
+    def _built(self, plan: Plan, scheduler: str, schedule: Any) -> Built | None:
+        """Build a candidate, or note why it cannot be built."""
         try:
-            with self.phases("scheduler"):
-                schedule = SCHEDULERS[scheduler](plan.graph, self.options["sram_budget"])
+            return self._build(plan, scheduler, schedule)
         except CompilerError as error:
             self._refused(plan, scheduler, error)
             return None
-        return self._built(plan, scheduler, schedule)
 
-    def _built(self, plan: Plan, scheduler: str, schedule: Any) -> Built | None:
+    def _build(self, plan: Plan, scheduler: str, schedule: Any) -> Built:
         """Build a candidate unless an equal one was built before."""
         text = graph_text(schedule)
         if text in self._seen:
             return self._seen[text]
-        try:
-            built = build(schedule, self.options, self.phases, self.updates)
-        except CompilerError as error:
-            self._refused(plan, scheduler, error)
-            return None
-        built = replace(built, layout=plan.name, scheduler=scheduler, history=plan.history)
+        built = build(schedule, self.options, self.phases, self.updates)
+        built = replace(
+            built, layout=plan.name, scheduler=scheduler, history=plan.history, sliced=plan.slicer.outcome
+        )
         self._seen[text] = built
         self.candidates.append({"layout": plan.name, "scheduler": scheduler, "cycles": built.cycles})
         return built
@@ -177,11 +192,36 @@ class Search:
         self.simulation = plan.simulation
 
 
-@dataclass
 class Plan:
-    """A graph with layouts.  simulation: what node simulation found of it, once it has run."""
+    """A variant of the graph with layouts, cut into time slices where it does not fit.
 
-    graph: MNGraph
-    name: str
-    history: LayoutHistory
-    simulation: dict[str, Any] = field(default_factory=dict)
+    graph: what is to be scheduled.  history: of its layouts.  simulation: what node simulation found of it, once it has
+    run.
+    """
+
+    def __init__(self, name: str, variant: MNGraph, both_directions: bool, search: Search) -> None:
+        self.name = name
+        self.graph = variant
+        self.history = LayoutHistory()
+        self.simulation: dict[str, Any] = {}
+        self._both = both_directions
+        self._search = search
+        options = search.options
+        self.slicer = TimeSlicer(variant, options["sram_budget"], options["CODEGEN_MAX_TIME_SLICE"], self._layouts)
+
+    def make(self) -> None:
+        """Plan the layouts.  Raises CompilerError."""
+        with self._search.phases("layout planner"):
+            self.graph = self.slicer.plan()
+        self.simulation = {}
+
+    def refine(self, error: DoesNotFit) -> bool:
+        """Plan anew with smaller slices after `error`; False when that cannot help.  Raises CompilerError."""
+        if not self.slicer.refine(error):
+            return False
+        self.make()
+        return True
+
+    def _layouts(self, graph: MNGraph) -> MNGraph:
+        self.history = LayoutHistory()
+        return plan_layouts(graph, both_directions=self._both, specs=self._search.specs, history=self.history)

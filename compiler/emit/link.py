@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compiler.emit.asm import Asm
-from compiler.errors import CompilerError
+from compiler.errors import CompilerError, DoesNotFit
 from compiler.graph import MNGraph, MNNode
 from compiler.layers.base import EmitContext
 from compiler.layers.registry import layer_of
@@ -32,7 +32,10 @@ def emit_program(graph: MNGraph, scratch: Sequence[dict[str, int]]) -> str:
         if node.op_type == "Constant":
             continue
         asm = Asm(first_tag)
-        layer_of(node).emit(node, EmitContext(graph, words), asm)
+        try:
+            layer_of(node).emit(node, EmitContext(graph, words), asm)
+        except DoesNotFit as error:
+            raise DoesNotFit(str(error), tuple(node.outputs)) from error
         asm.wait_all()
         first_tag = asm.next_tag
         if asm.lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
@@ -87,4 +88,5 @@ def _definition(function: StepFunction) -> SourceLine | None:
     if code is None:
         return None
     name = getattr(function, "__name__", "function")
-    return SourceLine(code.co_filename, code.co_firstlineno, name, f"def {name}(...)")
+    text = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+    return SourceLine(code.co_filename, code.co_firstlineno, name, text or f"function {name}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.graph.errors import GraphError, nearest
-from compiler.graph.value import MNValue
+from compiler.graph.value import Location, MNValue
 
 
 @dataclass(slots=True)
@@ -151,6 +151,9 @@ class MNGraph:
             owner = self.owner(value.name)
         except GraphError as error:
             return [f"value {value.name}: {error}"]
+        slice_of_image = value.loc is Location.DRAM and owner.loc is Location.DRAM
+        if slice_of_image and value.addr is not None and owner.addr is not None:
+            return [] if value.addr >= owner.addr else [f"value {value.name} begins before {owner.name}, its parent"]
         if value.loc != owner.loc or value.addr != owner.addr:
             own, shared = f"{value.loc} {value.addr}", f"{owner.loc} {owner.addr}"
             return [f"value {value.name} at {own} shares the memory of {owner.name}, which lies at {shared}"]

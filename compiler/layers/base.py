@@ -207,6 +207,15 @@ class Layer(ABC):
         """The same computation on raw element bits of the plain shapes (uint16/32/64), bit for bit."""
 
 
+def same_axes(node: MNNode, graph: MNGraph) -> list[SliceAxis]:
+    """The cuts of an operator that works element by element on operands of one shape: along each axis, all alike."""
+    rank = len(graph.values[node.outputs[0]].shape)
+    return [
+        SliceAxis(dict.fromkeys(range(len(node.inputs)), axis), dict.fromkeys(range(len(node.outputs)), axis))
+        for axis in range(rank)
+    ]
+
+
 def rows_per_l1b(extent: int) -> int:
     """Rows of a batch axis that one L1B holds.
 

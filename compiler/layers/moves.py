@@ -9,7 +9,7 @@ from compiler.emit.asm import Asm
 from compiler.emit.elementwise import emit_copy
 from compiler.emit.transfer import Route, download, download_to_both_banks, upload
 from compiler.graph import MNGraph, MNNode
-from compiler.layers.base import Assignment, EmitContext, Layer, Raw
+from compiler.layers.base import Assignment, EmitContext, Layer, Raw, SliceAxis, same_axes
 from compiler.layers.layouts import default_layout
 from compiler.layout import Layout, Level, PadLayout
 from compiler.layout.l2b import gather_banks
@@ -32,6 +32,9 @@ class Move(Layer):
 
     def result_padding(self, node: MNNode, graph: MNGraph) -> str:
         return graph.values[node.inputs[0]].pad_type or "Dirty"
+
+    def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
+        return same_axes(node, graph)
 
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
         return [inputs[0]]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from compiler.emit.asm import Asm
 from compiler.emit.padding import AxisIndex, emit_refill
 from compiler.graph import MNGraph, MNNode, MNType, MNValue, PadType
 from compiler.graph.dtypes import fill_bits
-from compiler.layers.base import DIRTY, ZERO, EmitContext, Layer
+from compiler.layers.base import DIRTY, ZERO, EmitContext, Layer, Raw
 from compiler.layers.moves import Move
 from compiler.layout import Level
 
@@ -37,7 +39,11 @@ def axis_index(value: MNValue, axis: int) -> AxisIndex:
 
 
 class RefillPadding(Move):
-    """Attributes: `kind` (Zero, One, Inf, NegInf), `axes` whose padding counts."""
+    """Attributes: `kind` (Zero, One, Inf, NegInf), `axes` whose padding counts.
+
+    `extent`, if set, is where the elements of the one axis end that count, before the end of the shape: the last time
+    slice holds rows that are none of the whole value's.
+    """
 
     op_types: ClassVar[tuple[str, ...]] = ("MNCoreRefillPadding",)
     alias: ClassVar[bool] = True
@@ -57,7 +63,17 @@ class RefillPadding(Move):
         for _ in range(64 // bits):
             pad_lw = pad_lw << bits | element
         axes = [axis_index(value, axis) for axis in node.attrs["axes"]]
+        if "extent" in node.attrs:
+            axes = [replace(axis, extent=int(node.attrs["extent"])) for axis in axes]
         emit_refill(asm, ctx.stream(node.outputs[0]), pad_lw, axes)
+
+    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
+        if "extent" not in node.attrs:
+            return [inputs[0]]
+        filled = inputs[0].copy()
+        rest = (slice(None),) * node.attrs["axes"][0] + (slice(node.attrs["extent"], None),)
+        filled[rest] = pad_element(str(node.attrs["kind"]), graph.values[node.outputs[0]].dtype)
+        return [filled]
 
 
 LAYERS: tuple[Layer, ...] = (RefillPadding(),)

@@ -21,6 +21,7 @@ MODULES = (
     "padding",
     "reduce",
     "shape",
+    "slices",
     "switch",
 )
 

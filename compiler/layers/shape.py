@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 from compiler.emit.asm import Asm
 from compiler.errors import LayoutConflict
 from compiler.graph import MNGraph, MNNode
-from compiler.layers.base import Assignment, EmitContext, Layer, Raw
+from compiler.layers.base import Assignment, EmitContext, Layer, Raw, SliceAxis
 from compiler.layers.layouts import default_layout
 from compiler.layout import Layout, LayoutError, PadLayout, merge_reshape
 
@@ -59,6 +60,13 @@ class Reshape(_Alias):
         assert result is not None  # `instead` keeps the others away
         return Assignment((layout, *([None] * (len(node.inputs) - 1))), (result,))
 
+    def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
+        """Axes with the same number of elements before them: a slice of either is the same run of elements."""
+        old, new = graph.values[node.inputs[0]].shape, graph.values[node.outputs[0]].shape
+        before = {math.prod(new[:axis]): axis for axis, extent in enumerate(new) if extent > 1}
+        pairs = ((axis, before.get(math.prod(old[:axis]))) for axis, extent in enumerate(old) if extent > 1)
+        return [SliceAxis({0: axis}, {0: other}) for axis, other in pairs if other is not None]
+
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
         return [inputs[0].reshape(graph.values[node.outputs[0]].shape)]
 
@@ -87,6 +95,9 @@ class Transpose(_Alias):
             return Assignment((layout,), (layout.transpose(self._perm(node, graph)),))
         except LayoutError as error:
             raise LayoutConflict(f"Transpose {node.outputs[0]!r}: {error}") from None
+
+    def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
+        return [SliceAxis({0: old}, {0: new}) for new, old in enumerate(self._perm(node, graph))]
 
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
         return [np.ascontiguousarray(inputs[0].transpose(self._perm(node, graph)))]

@@ -28,7 +28,7 @@ from compiler.emit.weights import DramSource
 from compiler.graph import Location, MNGraph, MNNode
 from compiler.layers import gemm_layouts as gl
 from compiler.layers import halfmath
-from compiler.layers.base import ZERO, Assignment, EmitContext, Layer, PadNeed, Raw
+from compiler.layers.base import ZERO, Assignment, EmitContext, Layer, PadNeed, Raw, SliceAxis
 from compiler.layout import Layout, Level, PadLayout
 from compiler.layout.l2b import L2bUse, l2b_use
 
@@ -86,6 +86,13 @@ class StreamedGemm(Layer):
         if len(node.inputs) > 2:
             needs[2] = PadNeed(ZERO, (0,))
         return needs
+
+    def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
+        """Rows; outputs, with the weight and the bias cut alike.  Not by banks: their halves belong together."""
+        if banks(node):
+            return []
+        by_outputs = {1: 0 if _trans_b(node) else 1, **({2: 0} if len(node.inputs) > 2 else {})}
+        return [SliceAxis({0: 0}, {0: 0}), SliceAxis(by_outputs, {0: 1})]
 
     def _plan(self, node: MNNode, graph: MNGraph) -> GemmPlan:
         """Sizes from the layouts that were settled; places are filled in by `emit`."""

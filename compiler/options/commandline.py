@@ -55,7 +55,7 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         1.0,
         "Share of local memory that the scheduler may use.",
         "seed 4.2.2.6",
-        used_in="compiler/plan/addresses.py",
+        used_in="compiler/plan",
     ),
     OptionRecord(
         "sa_expected_run_iters",

@@ -157,7 +157,7 @@ ENVIRONMENT: tuple[OptionRecord, ...] = (
         "Most time slices of a value; beyond it compilation stops.",
         Integer(1),
         256,
-        note="values are not cut into time slices",
+        used_in="compiler/plan/time_slice.py",
     ),
     _variable(
         18,
@@ -239,7 +239,7 @@ ENVIRONMENT: tuple[OptionRecord, ...] = (
         30,
         "CODEGEN_LPZ_SKIP_PROPAGATE_TIME",
         "Planner lpz does not propagate time slices.",
-        note="the planner does not propagate time slices",
+        note="slices follow from sizes; a cut always goes on along the graph",
     ),
     _variable(
         31,
@@ -252,13 +252,13 @@ ENVIRONMENT: tuple[OptionRecord, ...] = (
         32,
         "CODEGEN_CONV_AGGRESSIVE_TIME_SLICING",
         "Reserve halo and weight buffers before slicing a convolution.",
-        note="values are not cut into time slices",
+        note="the number of slices follows from what found no room",
     ),
     _variable(
         33,
         "CODEGEN_GN_AGGRESSIVE_TIME_SLICING",
         "Reserve space for the bias before slicing a GroupNorm.",
-        note="values are not cut into time slices",
+        note="the number of slices follows from what found no room",
     ),
     _variable(
         34,

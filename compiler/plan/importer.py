@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from compiler.errors import CompilerError
+from compiler.errors import CompilerError, EmptyTensor
 from compiler.frontend.roles import PARAMETER, ROLE_KEY
 from compiler.graph import Location, MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layout import Layout, Level, PadLayout
@@ -72,6 +72,7 @@ def import_model(model: onnx.ModelProto) -> MNGraph:
         if name in immediate:
             _place_immediate(graph, value)
         else:
+            _check_elements(name, data.shape)
             graph.params.append(name)
     in_dram = {*graph.inputs, *graph.params}
     for number, proto in enumerate(model.graph.node):
@@ -114,7 +115,16 @@ def _add(graph: MNGraph, name: str, infos: dict[str, onnx.ValueInfoProto]) -> No
                 f"value {name!r} has the dynamic dimension {dim.dim_param!r}; all shapes must be static"
             )
         shape.append(dim.dim_value)
+    _check_elements(name, tuple(shape))
     graph.add_value(MNValue(name, OnnxType.from_code(tensor.elem_type), tuple(shape), _mn_type(name, tensor.elem_type)))
+
+
+def _check_elements(name: str, shape: tuple[int, ...]) -> None:
+    if 0 in shape:
+        raise EmptyTensor(
+            f"value {name!r} of shape {shape} has no elements: axis {shape.index(0)} is 0; a tensor on the chip needs "
+            "least one element on every axis"
+        )
 
 
 def _immediate_names(model: onnx.ModelProto) -> set[str]:

@@ -18,6 +18,7 @@ from compiler.layers.layouts import default_layout
 from compiler.layers.registry import layer_of
 from compiler.layout import Level, PadLayout
 from compiler.layout.l2b import L2bUse, banks_gathered, gather_banks, l2b_use, spread_banks
+from compiler.layout.time import addressed
 from compiler.plan.history import LayoutHistory
 from compiler.plan.layout_spec import LayoutSpecs
 from compiler.plan.tables import add_tables
@@ -98,9 +99,12 @@ def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:
                 tell(value.name, value.layout, "both banks of a group get it when it is downloaded", node)
         if fixed is not None and value is not None:
             streamed = position in layer.streamed
-            node.inputs[position] = _with_layout(graph, value.name, fixed, streamed=streamed)
+            node.inputs[position] = with_layout(graph, value.name, fixed, streamed=streamed)
             value = graph.values[node.inputs[position]]
             tell(value.name, fixed, "layout_spec: SwitchInput", node)
+        if value is not None and position not in layer.streamed and _is_sliced(value):
+            value = _all_slices(graph, value)
+            node.inputs[position] = value.name
         known.append(value.layout if value is not None and value.loc is None else None)
     other = layer.instead(node, graph, known)
     if other is not None:
@@ -117,7 +121,7 @@ def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:
             if name in free:
                 planning.settled.setdefault(name, needed.layout)
             before = graph.values[name].layout
-            node.inputs[position] = _with_layout(graph, name, needed, streamed=position in layer.streamed)
+            node.inputs[position] = with_layout(graph, name, needed, streamed=position in layer.streamed)
             if before is None or node.inputs[position] != name:
                 reason = "what the operator reads" if before is None else f"switched from {before.layout}"
                 tell(node.inputs[position], needed, reason, node)
@@ -161,7 +165,7 @@ def _fix_output(graph: MNGraph, node: MNNode, position: int, wanted: PadLayout) 
     graph.nodes.append(switch)
 
 
-def _with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool) -> str:
+def with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool) -> str:
     """The name of a value that is `name` in layout `needed`, switching when it lies differently."""
     value = graph.values[name]
     if value.layout is None:
@@ -171,9 +175,11 @@ def _with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool
         return name
     if name in graph.params and (streamed or cheapest(value.layout, needed, value.dtype) == SELECT):
         return _image(graph, name, needed, value.pad_type)
+    if needed.num_slices > 1:
+        return _sliced_anew(graph, value, needed)
     banked = l2b_use(needed.layout) is L2bUse.GROUPS and l2b_use(value.layout.layout) is L2bUse.SPLIT
     if banked and name in graph.inputs and not streamed:
-        return _with_layout(graph, _both_banks(graph, value), needed, streamed=False)
+        return with_layout(graph, _both_banks(graph, value), needed, streamed=False)
     switched = _derived(graph, value, "LayoutSwitch", needed)
     switched.pad_type = PadType(DIRTY) if needed.is_padded else None
     node = MNNode("MNCoreLayoutSwitch", switched.name, [name], [switched.name])
@@ -193,6 +199,29 @@ def _stored(graph: MNGraph, value: MNValue, needed: PadLayout) -> PadLayout:
         if not dense.is_broadcast(Level.W):
             return dense
     return needed
+
+
+def _is_sliced(value: MNValue) -> bool:
+    return value.layout is not None and value.layout.num_slices > 1
+
+
+def _all_slices(graph: MNGraph, value: MNValue) -> MNValue:
+    """A sliced value as a whole in local memory, for a layer that is not cut."""
+    assert value.layout is not None
+    whole = _derived(graph, value, "SlicedDownload", addressed(value.layout))
+    whole.pad_type = value.pad_type
+    graph.nodes.append(MNNode("MNCoreSlicedDownload", whole.name, [value.name], [whole.name]))
+    return whole
+
+
+def _sliced_anew(graph: MNGraph, value: MNValue, needed: PadLayout) -> str:
+    """The name of a value in DRAM that is `value` with other slices; it passes through local memory whole."""
+    held = _all_slices(graph, value) if _is_sliced(value) else value
+    name = with_layout(graph, held.name, addressed(needed), streamed=False)
+    stored = _derived(graph, value, "SlicedUpload", needed)
+    stored.pad_type = graph.values[name].pad_type
+    graph.nodes.append(MNNode("MNCoreSlicedUpload", stored.name, [name], [stored.name]))
+    return stored.name
 
 
 def _both_banks(graph: MNGraph, value: MNValue) -> str:

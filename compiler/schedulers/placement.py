@@ -19,6 +19,10 @@ from compiler.layers.registry import layer_of
 HELPERS = frozenset(
     {
         "MNCoreBankDownload",
+        "MNCoreInputSplit",
+        "MNCoreOutputConcat",
+        "MNCoreSlicedDownload",
+        "MNCoreSlicedUpload",
         "MNCoreLayoutSwitch",
         "MNCoreRefillPadding",
         "Reshape",
@@ -70,15 +74,10 @@ class _Scheduler:
         self._home = home
         self._steps = _layer_steps(self._source)
         self._readers = Counter(name for node in self._source.nodes for name in set(node.used))
-        self._streamed = {
-            name
-            for node in self._source.nodes
-            if node.op_type != "Constant"
-            for position, name in enumerate(node.inputs)
-            if position in layer_of(node).streamed
-        }
         self._in_lm: dict[str, tuple[str, int]] = {}
         self._in_dram: dict[str, str] = {}
+        self._stored = {name for node in graph.nodes for k, name in enumerate(node.inputs) if _reads_dram(node, k)}
+        self._stored |= set(graph.outputs)
         self._result = Schedule(self._graph)
 
     def run(self) -> Schedule:
@@ -93,8 +92,7 @@ class _Scheduler:
             originals = list(node.outputs)
             self._place(node, step)
             for name in originals:
-                late = last_use.get(name, -1) > step + self._reach(name)
-                if late or name in self._source.outputs or name in self._streamed:
+                if last_use.get(name, -1) > step + self._reach(name) or name in self._stored:
                     self._upload(name)
         for name in self._source.outputs:
             if name not in self._in_dram:
@@ -117,7 +115,7 @@ class _Scheduler:
         for position, name in enumerate(list(node.inputs)):
             if not name or graph.values[name].loc is Location.IMM:
                 continue
-            if position in layer.streamed:
+            if _reads_dram(node, position):
                 if name not in self._in_dram:
                     raise CompilerError(
                         f"{node.op_type} {node.outputs[0]!r} reads {name!r} from DRAM, but it was never stored there"
@@ -130,6 +128,7 @@ class _Scheduler:
             node.inputs[0] = self._identity(node.inputs[0])
         graph.nodes.append(node)
         first = next((graph.values[n] for p, n in enumerate(node.inputs) if n and p not in layer.streamed), None)
+        self._name_slices(node)
         for name in node.outputs:
             value = graph.values[name]
             if layer.delivers_in_dram(node, graph):
@@ -144,6 +143,15 @@ class _Scheduler:
             else:
                 value.place_at(OTHER[first.loc])
             self._in_lm[name] = (name, step)
+
+    def _name_slices(self, node: MNNode) -> None:
+        """Slices of a value in DRAM lie inside of it."""
+        if node.op_type == "MNCoreInputSplit":
+            for name in node.outputs:
+                self._graph.values[name].parent = node.inputs[0]
+        elif node.op_type == "MNCoreOutputConcat":
+            for name in node.inputs:
+                self._graph.values[name].parent = node.outputs[0]
 
     def _fetch(self, name: str, step: int, wanted: Location | None) -> str:
         """A name under which the value is in local memory now."""
@@ -184,6 +192,13 @@ class _Scheduler:
         made.place_at(loc)
         self._result.origin[name] = self._result.origin.get(base, base)
         return self._graph.add_value(made)
+
+
+def _reads_dram(node: MNNode, position: int) -> bool:
+    """Whether a node reads this input where it is stored."""
+    if node.op_type in ("Constant", "MNCoreOutputConcat"):
+        return node.op_type != "Constant"
+    return position in layer_of(node).streamed
 
 
 def _layer_steps(graph: MNGraph) -> list[int]:

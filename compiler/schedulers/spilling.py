@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from compiler.errors import LocalMemoryFull
 from compiler.graph import Location, MNGraph
-from compiler.plan.addresses import plan_addresses
+from compiler.plan.addresses import find_spills
 from compiler.schedulers.placement import FOREVER, Schedule, in_lm0, place_values
 
 
@@ -26,18 +25,16 @@ def place_within(
     uses = Counter(name for node in graph.nodes for name in set(node.used))
     while True:
         schedule = place_values(graph, lambda name: 0 if name in through_dram else FOREVER, home)
-        try:
-            plan_addresses(schedule.graph.copy(), sram_budget)
-        except LocalMemoryFull as full:
-            origins = {schedule.origin.get(name, name) for name in full.live}
-            candidates = sorted(
-                origins - through_dram, key=lambda name: (-_weight(graph, name) / max(1, uses[name]), name)
-            )
-            if not candidates:
-                raise
-            through_dram.add(candidates[0])
-        else:
+        origin = schedule.origin
+
+        def rank(name: str, origin: dict[str, str] = origin) -> float:
+            source = origin.get(name, name)
+            return -1 if source in through_dram else _weight(graph, source) / max(1, uses[source])
+
+        evicted = {origin.get(name, name) for name in find_spills(schedule.graph, sram_budget, rank)}
+        if not evicted:
             return schedule
+        through_dram.update(evicted)
 
 
 def _weight(graph: MNGraph, name: str) -> int:

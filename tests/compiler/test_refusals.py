@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 from compiler.codegen import compile_model
-from compiler.errors import CompilerError, DoesNotFit, UnsupportedOperator
+from compiler.errors import CompilerError, EmptyTensor, UnsupportedOperator
 from compiler.options import Options
 from tests.compiler import models
 
@@ -40,18 +40,6 @@ def test_spread_that_a_product_cannot_have() -> None:
         compile_model(_gemm(8, 8, 8, spread="KX-N"), OPTIONS)
 
 
-def test_tensor_that_does_not_fit_local_memory() -> None:
-    with pytest.raises(DoesNotFit, match=r"x_Download_0.*LM0"):
-        compile_model(_single("Relu", {"x": ("float", [4096, 4096])}, ("float", [4096, 4096])), OPTIONS)
-
-
-def test_share_of_local_memory_is_honoured() -> None:
-    model = _single("Relu", {"x": ("float", [64, 1024])}, ("float", [64, 1024]))
-    compile_model(model, OPTIONS)
-    with pytest.raises(DoesNotFit, match="budget"):
-        compile_model(model, Options.resolve({"sram_budget": 0.01}, {}))
-
-
 @pytest.mark.parametrize("option, value", [("float_dtype", "double")])
 def test_options_without_implementation_are_refused(option: str, value: str) -> None:
     with pytest.raises(UnsupportedOperator, match=f"{option}='{value}'"):
@@ -72,3 +60,9 @@ def test_dynamic_shape_names_the_value() -> None:
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
     with pytest.raises(CompilerError, match=r"'x'.*'batch'"):
         compile_model(model, OPTIONS)
+
+
+@pytest.mark.parametrize("shape", [[0, 4], [3, 0]])
+def test_tensor_without_elements_is_named(shape: list[int]) -> None:
+    with pytest.raises(EmptyTensor, match=rf"'x' of shape \({shape[0]}, {shape[1]}\) has no elements"):
+        compile_model(_single("Relu", {"x": ("float", shape)}, ("float", shape)), OPTIONS)
