@@ -3,9 +3,9 @@
 Where a value has another layout than a layer needs, a MNCoreLayoutSwitch goes in; where its padding must hold something
 it does not, a MNCoreRefillPadding.  Parameters and inputs take the layout their first reader asks for; a parameter
 whose other readers need another one, or other padding, gets a second image in DRAM (`MNGraph.images`).  Planning in
-both directions (`bidi`) does this twice: the second time, inputs for which nobody had a wish take the layout that
-their readers settled on the first time, so that wishes also travel from one operand to another.  Layout specs of the
-user come before any wish.
+both directions (`bidi`) does this twice: the second time, values for which nobody had a wish are wished for in the
+layout that their readers settled on the first time, so that wishes also travel from one operand to another.  Layout
+specs of the user come before any wish.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from compiler.switch.routes import SELECT, cheapest
 
 @dataclass
 class _Planning:
-    """What every step of one planning shares.  settled: the layout in which the first reader took an input."""
+    """What every step of one planning shares.  settled: the layout in which the first reader took a value."""
 
     wishes: Wishes
     specs: LayoutSpecs
@@ -118,8 +118,7 @@ def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:
     planning.specs.check_product(node, graph, assignment.inputs)
     for position, (name, needed) in enumerate(zip(list(node.inputs), assignment.inputs, strict=True)):
         if needed is not None:
-            if name in free:
-                planning.settled.setdefault(name, needed.layout)
+            planning.settled.setdefault(name, needed.layout)
             before = graph.values[name].layout
             node.inputs[position] = with_layout(graph, name, needed, streamed=position in layer.streamed)
             if before is None or node.inputs[position] != name:
@@ -130,11 +129,12 @@ def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:
             streamed = position in layer.streamed
             node.inputs[position] = _with_padding(graph, node.inputs[position], need, streamed=streamed)
     graph.nodes.append(node)
-    for name, layout, wish in zip(node.outputs, assignment.outputs, asked, strict=True):
+    for name, layout, wish, fixed in zip(node.outputs, assignment.outputs, asked, fixed_outputs, strict=True):
         value = graph.values[name]
         value.layout = layout
         met = wish is not None and layout.layout.equivalent(wish)
-        tell(name, layout, "as its readers wish" if met else "what the operator gives", node)
+        reason = "as its readers wish" if fixed is None else "layout_spec: FixOutput"
+        tell(name, layout, reason if met else "what the operator gives", node)
         if layout.is_padded:
             value.pad_type = PadType(layer.result_padding(node, graph))
     add_tables(graph, node)

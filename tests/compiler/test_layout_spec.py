@@ -149,16 +149,23 @@ def test_products_by_key(tmp_path: Path) -> None:
         _compile(model, layout_planner="legacy", gemm_layout_spec=_write(tmp_path, [entry]))
 
 
-def test_both_directions_save_a_switch_of_the_other_operand() -> None:
-    """Equal compares the argmax with t; only planning in both directions tells t what the argmax looks like."""
-    model = models.mlp(125, [40], 32, 5)
-    switches = {}
+def test_both_directions_carry_a_wish_from_one_operand_through_a_layer_to_the_other() -> None:
+    """Equal compares an argmax with |t|: only planning in both directions tells Abs what the argmax looks like."""
+    nodes = [
+        helper.make_node("ArgMax", ["x"], ["a"], axis=1, keepdims=0),
+        helper.make_node("Abs", ["t"], ["u"]),
+        helper.make_node("Equal", ["a", "u"], ["y"]),
+    ]
+    inner = {"a": ("int", [125]), "u": ("int", [125])}
+    model = models.build(nodes, {"x": ("float", [125, 40]), "t": ("int", [125])}, {"y": ("bool", [125])}, inner)
+    switched = {}
     for planner in ("legacy", "bidi"):
         compiled = _compile(model, layout_planner=planner)
-        switches[planner] = sum(node.op_type == "MNCoreLayoutSwitch" for node in compiled.graph.nodes)
+        switch = next(node for node in compiled.graph.nodes if node.op_type == "MNCoreLayoutSwitch")
+        switched[planner] = switch.inputs[0].split("_")[0]
         rng = np.random.default_rng(3)
-        _same_bits(compiled, {"x": rng.random((125, 40), dtype=np.float32), "t": rng.integers(0, 5, 125)})
-    assert switches["bidi"] < switches["legacy"]
+        _same_bits(compiled, {"x": rng.random((125, 40), dtype=np.float32), "t": rng.integers(-40, 40, 125)})
+    assert switched == {"legacy": "u", "bidi": "t"}
 
 
 def test_lpz_is_the_best_of_what_it_compares() -> None:
