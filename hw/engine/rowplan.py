@@ -77,12 +77,13 @@ class RowPlan:
         rows = fixed_rows(dests[0], self.size, self.bars_zero)
         if rows is None or rows[0][0] in self.moving:
             return None
-        taken = set(rows)
+        taken = set(rows[: 2 * dests[0].width])  # what stands for an absent LW1 is no place
         others = [k for k in range(len(self.reads)) if k != number]
         if any(taken & self.reads[k] or taken & self.writes[k] for k in others):
             return None
         if fast is not None and not all(
-            k in fast.free or _overlap_allowed(rows, source, fast.long_words[k]) for k, source in enumerate(sources)
+            k in fast.free or _overlap_allowed(rows[: len(taken)], source, fast.long_words[k])
+            for k, source in enumerate(sources)
         ):
             return None
         return rows if dests[0].width == 4 else rows[:4] + tile_rows(L.OUT_NONE)[4:]

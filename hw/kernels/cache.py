@@ -79,12 +79,8 @@ def object_path(symbol: str, package: Path | None) -> Path:
 
 
 def write_object(path: Path, code: bytes) -> None:
-    """Write to a temporary name, then rename: readers see the whole file or none."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(code)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    """Write so that readers see the whole file or none."""
+    from hw.trace.atomic import replacing
+
+    with replacing(path) as file:
+        file.write(code)

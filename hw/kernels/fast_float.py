@@ -27,12 +27,11 @@ def aligned(z: Vec, field: Vec, distance: Vec, rule: Alignment) -> Vec:
     """
     cut = (distance - (rule.unit - 23)).max(0).min(24)
     significand = z & MANTISSA | HIDDEN
-    kept_bits = z.code.vector(I32, z.type.count, -1) << cut
     unit = z.code.vector(I32, z.type.count, 1) << cut
-    kept = significand & kept_bits
-    inexact = kept.compare("!=", significand)
-    kept = inexact.select(kept | unit, kept)
-    pattern = (z & ~(MANTISSA)) + kept - HIDDEN
+    below = unit - 1
+    inexact = (significand & below).compare("!=", 0)
+    kept = inexact.select(significand & (below ^ -1) | unit, significand)
+    pattern = z + (kept - significand)
     alive = field.compare("!=", 0) & distance.compare("<", rule.drop_addend)
     return alive.select(pattern, 0)
 

@@ -1,7 +1,8 @@
 """The half matrix product on decoded operands: 16-bit fields, 32-bit sums, rounding in float32 (numerics.md 6).
 
 A plane is decoded once and used until it is written again.  A decoded plane (`DECODED_WORDS` uint64): signed fields
-int16 [16 rows][4 PEs][16 MABs][4 halves], then row exponents int32 [2 LW][4 PEs][16 MABs][2] in the order of the result
+int16 [8 pairs of rows][4 PEs][2 halves of the MABs][2 halves of a long word][8 MABs][odd row, even row][2 fields], then
+row exponents int32 [2 LW][4 PEs][16 MABs][2] in the order of the result
 words (row 4p + 2lw + 1 before row 4p + 2lw).  Exponents of dead blocks (field 0) are far below, of infinite ones far
 above all others, so that the sum of both exponents tells dead from infinite from ordinary products.
 """
@@ -9,9 +10,8 @@ above all others, so that the sum of both exponents tells dead from infinite fro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
-
-from llvmlite import ir
 
 from hw.formats.multiply_add import MATRIX
 from hw.kernels.abi import Kernel, Kind
@@ -24,6 +24,7 @@ _RULE = MATRIX["h"]
 _EXPONENTS = 0x7E00
 DEAD, INFINITE = -1 << 14, 1 << 12
 _EXPONENTS_AT = 16 * ROW_BYTES
+_BIAS = 65 - (_RULE.unit - 23)  # makes e minus the addend's exponent the number of bits that `aligned` cuts
 DECODED_WORDS = (_EXPONENTS_AT + 2 * 4 * 32 * 4) // 8
 _VECTOR = 64  # bytes
 _LOW, _HIGH = range(0, 16, 2), range(1, 16, 2)
@@ -50,17 +51,19 @@ def _exponent(first: Vec) -> Vec:
     return e.compare("==", 0).select(e + DEAD, e)
 
 
-def _decode_row(code: Code, source: Any, target: Any) -> tuple[Vec, list[Vec]]:
-    """Decode one row ([4][16] long words): (differing exponent bits, exponents of MABs 0..7 and 8..15)."""
-    mixed, exponents = code.vector(I64, 8, 0), []
+def _decode_row(code: Code, source: Any) -> tuple[Vec, list[Vec], list[list[Vec]]]:
+    """One row ([4][16] long words): (differing exponent bits, exponents and, by PE, fields of MABs 0..7 and 8..15)."""
+    mixed, exponents, fields = code.vector(I64, 8, 0), [], []
     for half in range(2):
         first = code.load(source, half * _VECTOR, I16, 32)
         exponents.append(_exponent(first))
+        found = []
         for p in range(4):
             x = code.load(source, p * 128 + half * _VECTOR, I16, 32)
             mixed = mixed | _unlike(x, first)
-            code.store(_fields(x), target, p * 128 + half * _VECTOR)
-    return mixed, exponents
+            found.append(_fields(x))
+        fields.append(found)
+    return mixed, exponents, fields
 
 
 def refuse(code: Code, args: Sequence[Any], refused: Any) -> None:
@@ -75,55 +78,50 @@ def _decode(code: Code, args: Sequence[Any]) -> None:
     add = code.builder.add
     mixed = code.vector(I64, 8, 0)
     for row in range(0, 16, 2):
-        pair = []
-        for k in range(2):
-            at = code.int64((row + k) * ROW_BYTES)
-            bits, exponents = _decode_row(code, add(source, at), add(target, at))
-            mixed = mixed | bits
-            pair.append(exponents)
+        bits, even_exponents, even = _decode_row(code, add(source, code.int64(row * ROW_BYTES)))
+        odd_bits, odd_exponents, odd = _decode_row(code, add(source, code.int64((row + 1) * ROW_BYTES)))
+        mixed = mixed | bits | odd_bits
+        for p, half, q in product(range(4), range(2), range(2)):
+            order = [k for m in range(8) for k in (2 * m + q, 16 + 2 * m + q)]
+            both = odd[half][p].bits(I32).lanes(order, even[half][p].bits(I32))
+            code.store(both, target, row * ROW_BYTES + p * 256 + half * 128 + q * _VECTOR)
         place = _EXPONENTS_AT + (row // 2 % 2) * ROW_BYTES + row // 4 * 128
         for half in range(2):
             order = [k for m in range(8) for k in (8 + m, m)]
-            code.store(pair[0][half].lanes(order, pair[1][half]), target, place + half * _VECTOR)
-    refuse(code, args, mixed.compare("!=", 0).any())
+            code.store(even_exponents[half].lanes(order, odd_exponents[half]), target, place + half * _VECTOR)
+    refuse(code, args, mixed.nonzero())
 
 
-def _pair_sums(even_row: Vec, odd_row: Vec) -> Vec:
-    """Two int32 per MAB of two rows -> their sums, odd row before even row, MAB by MAB."""
-    low = [k for m in range(8) for k in (16 + 2 * m, 2 * m)]
-    high = [k for m in range(8) for k in (17 + 2 * m, 1 + 2 * m)]
-    return even_row.lanes(low, odd_row) + even_row.lanes(high, odd_row)
-
-
-def _products(a: Vec, x: Vec) -> Vec:
-    """Sums of neighbouring products of 32 int16; factors are below 2**9, so nothing overflows."""
-    name = "llvm.x86.avx512.pmaddw.d.512"
-    if a.code.has_feature("avx512bw"):
-        return a.code.call(name, ir.VectorType(I32, 16), a, x)
+def _add_products(total: Vec, a: Vec, x: Vec) -> Vec:
+    """`total` and the sums of neighbouring products of int16 in int32 lanes; factors are below 2**9: no overflow."""
+    code = total.code
+    if code.has_feature("avx512vnni"):
+        return code.call("llvm.x86.avx512.vpdpwssd.512", total.type, total, a, x)
+    a, x = a.bits(I16), x.bits(I16)
+    if code.has_feature("avx512bw"):
+        return total + code.call("llvm.x86.avx512.pmaddw.d.512", total.type, a, x)
     even, odd = range(0, 32, 2), range(1, 32, 2)
     low = a.lanes(even).cast("sext", I32) * x.lanes(even).cast("sext", I32)
-    return low + a.lanes(odd).cast("sext", I32) * x.lanes(odd).cast("sext", I32)
+    return total + low + a.lanes(odd).cast("sext", I32) * x.lanes(odd).cast("sext", I32)
 
 
 def _finish(total: Vec, e: Vec, z: Vec | None) -> Vec:
-    """Rounded sum of products and addend as single patterns; `e` is the sum of both exponent fields.
+    """Rounded sum of products and addend as single patterns; `e` is the sum of both exponent fields plus `_BIAS`.
 
     |total| < 2**22, so the scaled sum and the aligned addend are singles, and one float32 addition rounds their sum.
     It is never below 2**-126: sums of products are multiples of 2**-78, and addends that small only meet sums of 0.
     """
-    scaled = total.cast("sitofp", F32) * (e + 49 << 23).bits(F32)
+    scaled = total.cast("sitofp", F32) * ((e << 23) + (49 - _BIAS << 23)).bits(F32)
     if z is None:
-        result = e.compare(">", 0).select(scaled, 0.0).bits(I32)
+        result = e.compare(">", _BIAS).select(scaled, 0.0).bits(I32)
     else:
         field = exponent(z)
-        distance = e - field + 65
-        product = distance.compare(">", -_RULE.drop_product).select(scaled, 0.0)
-        live = e.compare("<", INFINITE)
+        distance = (e - field).plus(65 - _BIAS)
+        products = distance.compare(">", -_RULE.drop_product).select(scaled, 0.0)
         w = aligned(z, field, distance, _RULE)
-        result = (product + w.bits(F32)).bits(I32)
+        result = (products + w.bits(F32)).bits(I32)
         result = field.compare("==", 255).select(z & SIGN | INFINITY, result)
-        return live.select(result, INFINITY)
-    return e.compare("<", INFINITE).select(result, INFINITY)
+    return e.compare("<", INFINITE + _BIAS).select(result, INFINITY)
 
 
 def _product(addend: bool) -> Build:
@@ -139,46 +137,48 @@ def _product(addend: bool) -> Build:
         exponents = code.stack(4 * 128)
         mixed = code.vector(I64, 8, 0)
         for c in range(4):
-            target = builder.add(fields, code.int64(c * ROW_BYTES))
-            bits, found = _decode_row(code, code.row(0, 0, c), target)
+            bits, found, halves = _decode_row(code, code.row(0, 0, c))
             mixed = mixed | bits
             for half in range(2):
                 twice = found[half].lanes([m for m in range(8) for _ in range(2)])
-                code.store(twice, exponents, c * 128 + half * _VECTOR)
-        refused = mixed.compare("!=", 0).any()
+                code.store(twice + _BIAS, exponents, c * 128 + half * _VECTOR)
+                for p, x in enumerate(halves[half]):
+                    code.store(x, fields, c * ROW_BYTES + p * 128 + half * _VECTOR)
+        refused = mixed.nonzero()
         refuse(code, args, refused)
         with builder.if_then(builder.not_(refused)):
             plane = builder.ptrtoint(args[5], I64)
-            with code.loop(4) as cycle, code.loop(2) as half, code.loop(4) as pe:
-                for lw in range(2):
-                    _unit(code, plane, fields, exponents, (cycle.index, half.index, pe.index, lw), addend)
+            with code.loop(4) as cycle, code.loop(2) as half:
+                at = builder.mul(half.index, code.int64(_VECTOR))
+                first = builder.add(builder.add(fields, at), builder.mul(cycle.index, code.int64(ROW_BYTES)))
+                words = [code.load(first, p * 128, I32, 16) for p in range(4)]
+                vectors = [x.lanes([2 * m + q for m in range(8) for _ in range(2)]) for x in words for q in range(2)]
+                first = builder.add(builder.add(exponents, at), builder.mul(cycle.index, code.int64(128)))
+                own = code.load(first, 0, I32, 16)
+                with code.loop(4) as pe:
+                    for lw in range(2):
+                        _unit(code, plane, vectors, own, (cycle.index, at, pe.index, lw), addend)
 
     return build
 
 
-def _unit(code: Code, plane: Any, fields: Any, exponents: Any, place: tuple[Any, Any, Any, int], addend: bool) -> None:
-    """Results of one long word of one PE of eight MABs; place = (cycle, half of the MABs, PE, long word)."""
-    builder, (cycle, half, pe, lw) = code.builder, place
+def _unit(code: Code, plane: Any, vectors: list[Vec], own: Vec, place: tuple[Any, Any, Any, int], addend: bool) -> None:
+    """Results of one long word of one PE of eight MABs; place = (cycle, bytes to the half of the MABs, PE, long word).
 
-    def address(base: Any, *terms: tuple[Any, int]) -> Any:
-        for value, scale in terms:
-            base = builder.add(base, builder.mul(value, code.int64(scale)))
-        return base
-
-    matrix = address(plane, (pe, 4 * ROW_BYTES), (half, _VECTOR))
-    vector = address(fields, (cycle, ROW_BYTES), (half, _VECTOR))
-    lanes = address(code.int64(0), (pe, 128), (half, _VECTOR))
-    sums = []
-    for k in range(2):
-        total = code.vector(I32, 16, 0)
-        for p in range(4):
-            a = code.load(matrix, (2 * lw + k) * ROW_BYTES + p * 128, I16, 32)
-            total = total + _products(a, code.load(vector, p * 128, I16, 32))
-        sums.append(total)
-    e = code.load(builder.add(plane, lanes), _EXPONENTS_AT + lw * ROW_BYTES, I32, 16)
-    e = e + code.load(address(exponents, (cycle, 128), (half, _VECTOR)), 0, I32, 16)
+    vectors, own: fields by PE and half of the long word, each for both rows of a MAB, and exponents of the cycle; they
+    stay in registers.
+    """
+    builder, (cycle, at, pe, lw) = code.builder, place
+    matrix = builder.add(plane, builder.mul(at, code.int64(2)))
+    matrix = builder.add(matrix, builder.mul(pe, code.int64(4 * ROW_BYTES)))
+    lanes = builder.add(builder.mul(pe, code.int64(128)), at)
+    total = code.vector(I32, 16, 0)
+    for k, vector in enumerate(vectors):
+        offset = lw * 2 * ROW_BYTES + k // 2 * 256 + k % 2 * _VECTOR
+        total = _add_products(total, vector, code.load(matrix, offset, I32, 16))
+    e = code.load(builder.add(plane, lanes), _EXPONENTS_AT + lw * ROW_BYTES, I32, 16) + own
     z = code.load(code.row(1, lw, cycle), lanes, I32, 16) if addend else None
-    code.store(_finish(_pair_sums(*sums), e, z), code.row(OUT, lw, cycle), lanes)
+    code.store(_finish(total, e, z), code.row(OUT, lw, cycle), lanes)
 
 
 def decoder_reference(*args: Any) -> None:

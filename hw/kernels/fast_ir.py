@@ -67,6 +67,10 @@ class Vec:
     def __add__(self, other: Vec | float) -> Vec:
         return self._emit("add", other)
 
+    def plus(self, other: Vec | int) -> Vec:
+        """Sum of signed integers that does not leave their range; constants then move into comparisons."""
+        return Vec(self.code, self.code.builder.add(self.value, self._other(other), flags=("nsw",)))
+
     def __sub__(self, other: Vec | float) -> Vec:
         return self._emit("sub", other)
 
@@ -118,6 +122,12 @@ class Vec:
         count = self.type.count
         bits = self.code.builder.bitcast(self.value, ir.IntType(count))
         return self.code.builder.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(count), 0))
+
+    def nonzero(self) -> Any:
+        """Is a bit of this vector set?  (i1 value)  As one wide comparison, which LLVM does not take apart again."""
+        whole = ir.IntType(self.type.count * _width(self.element))
+        bits = self.code.builder.bitcast(self.value, whole)
+        return self.code.builder.icmp_unsigned("!=", bits, ir.Constant(whole, 0))
 
     def max(self, other: Vec | int) -> Vec:
         """Signed maximum."""

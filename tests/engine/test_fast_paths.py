@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hw.engine import EngineError, lower
+from hw.engine import layout as L
 from hw.program import Program
 from hw.state import Board
 from isa.assemble import assemble
@@ -114,3 +115,10 @@ def test_random_programs(seed: int, bars: bool) -> None:
     if not errors:
         for name in ARRAYS:
             assert np.array_equal(getattr(boards[0], name), getattr(boards[1], name)), name
+
+
+def test_items_of_one_long_word_do_not_hinder_each_other() -> None:
+    """Both results go straight to their rows, although neither operand has a second long word."""
+    text = "fvfma $lr0v $ls0v $ln0v $lr64v; l1bmm $lb0 $lm0v\nfvadd $lr0v $ls0v $lr64v; l1bmm $lb0 $lm0v"
+    lowered = lower(assemble(text, check_hazards=False))._lowered
+    assert [op[0] for op in lowered.ops if op[L.LINE] == 0] == [L.ROWS, L.LOAD_ROWS]
