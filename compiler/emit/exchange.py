@@ -1,8 +1,8 @@
 """Streams of long words past the PEs (`compiler.switch.feeds`): staging a batch in the buffers, loading slots into LM0.
 
-Below L1BM and L2BM address 4,096 and 16,384 a batch goes up, above it comes down.  L2Bs exchange through the PDM of
-group 0, the only memory that keeps the order of long words on the way up (mvp) and down (mvb) (isa.md 6.2, forms 2
-and 7).
+Below L1BM and L2BM address 4,096 and 16,384 a batch goes up, above it comes down.  L2Bs exchange through DRAM (forms 6
+and 8 of isa.md 6.2), which mixes the groups in pieces of 16 long words.  Where that must not be they use the PDM of
+group 0 (forms 2 and 7), which keeps the order but passes one L2B at a time.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from collections.abc import Sequence
 
 from compiler.emit.asm import MV_MAX, Asm
 from compiler.emit.transfer import Route, download, l1_to_l2, pe_to_l1
+from compiler.graph.value import DRAM_LWS
 from compiler.layout import Level
 from compiler.layout.l2b import L2bUse
 from compiler.switch.feeds import L1_LIMIT, L2_LIMIT, Feed, Load
 
 RELAY = "$lr0v"
+#: DRAM that exchanges pass through: above all values (the address planner stays 10,000,000 long words below the end).
+DRAM_BUFFER = DRAM_LWS - 2 * L2_LIMIT
 
 
 class FeedEmitter:
@@ -104,7 +107,9 @@ class FeedEmitter:
         if Level.L2B in feed.exchange:
             down = L2_LIMIT
             self._between_l2bs()
-        if feed.l1b_split and Level.L1B not in feed.exchange:
+        if feed.via_dram and feed.by_blocks:
+            self._own_blocks(batch, down)
+        elif feed.l1b_split and Level.L1B not in feed.exchange:
             for q in range(8):
                 for k in range(0, feed.inside, 32):
                     asm.op(f"l2bmd $lc{down + q * feed.l2_part + 8 * k} $lb{L1_LIMIT + q * feed.inside + k}")
@@ -112,9 +117,29 @@ class FeedEmitter:
             for k in self._needed_blocks(batch):
                 asm.op(f"l2bmb $lc{down + k} $lb{L1_LIMIT + k}")
 
+    def _own_blocks(self, batch: int, down: int) -> None:
+        """To each L1B the long words of its own L1Bs in all L2Bs."""
+        feed = self._feed
+        needed = set(self._needed_blocks(batch))
+        for b in range(8):
+            for bank in range(2):
+                for k in range(0, 4 * feed.inside, 64):
+                    to = bank * 4 * feed.inside + k
+                    if to in needed:
+                        source = down + bank * 4 * feed.l2_part + 4 * b * feed.inside + k
+                        self._asm.op(f"l2bmb@{b} $lc{source} $lb{L1_LIMIT + to}")
+
     def _between_l2bs(self) -> None:
-        """Contents of all L2BMs, one after the other, from L2_LIMIT on in every L2BM."""
+        """Contents of all L2BMs from L2_LIMIT on in every L2BM."""
         asm, part = self._asm, self._feed.l2_part
+        if self._feed.via_dram:
+            tags = [asm.mv("mvp", part, f"$lc0@.{bank} $d{DRAM_BUFFER + bank * part}") for bank in range(2)]
+            for tag in tags:
+                asm.wait(tag)
+            for start in range(0, 8 * part, MV_MAX // 64 * 64):
+                size = min(MV_MAX // 64 * 64, 8 * part - start)
+                asm.wait(asm.mv("mvb", size, f"$d{DRAM_BUFFER + start // 4} $lc{L2_LIMIT + start}"))
+            return
         tags = [asm.mv("mvp", part, f"$lc0@{q // 2}.{q % 2} $p{q * part}@0") for q in range(8)]
         for tag in tags:
             asm.wait(tag)

@@ -22,9 +22,10 @@ from compiler.layout import Layout, PadLayout
 from compiler.layout.levels import IntArray
 from compiler.switch.carry import carried_layout
 from compiler.switch.cells import Move, pack_index
+from compiler.switch.chains import chain_cycles
 from compiler.switch.elements import element_map, kept_axes
 from compiler.switch.placing import chunk_slots, scratch_words
-from compiler.switch.routes import route_costs, select_cost
+from compiler.switch.routes import select_cost
 from compiler.switch.selection import select, table_data, table_layout
 
 #: Operators all of whose inputs are moved; of the others the first one is, the rest says how.
@@ -136,7 +137,7 @@ class IndexMove(Layer):
             cost = select_cost(self._move(node, graph, given, layout, elements)).cycles
             if wanted is None or wanted.num_slices > 1 or layout.equivalent(wanted):
                 return cost
-            return cost + min(c.cycles for c in route_costs(layout, wanted, value.dtype).values())
+            return cost + chain_cycles(layout, wanted, value.dtype)
 
         return min(candidates, key=cycles)
 

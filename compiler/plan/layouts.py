@@ -23,6 +23,7 @@ from compiler.plan.history import LayoutHistory
 from compiler.plan.layout_spec import LayoutSpecs
 from compiler.plan.tables import add_tables
 from compiler.plan.wishes import Wishes, plan_wishes
+from compiler.switch.chains import chain
 from compiler.switch.routes import SELECT, cheapest
 
 
@@ -180,12 +181,15 @@ def with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool)
     banked = l2b_use(needed.layout) is L2bUse.GROUPS and l2b_use(value.layout.layout) is L2bUse.SPLIT
     if banked and name in graph.inputs and not streamed:
         return with_layout(graph, _both_banks(graph, value), needed, streamed=False)
-    switched = _derived(graph, value, "LayoutSwitch", needed)
-    switched.pad_type = PadType(DIRTY) if needed.is_padded else None
-    node = MNNode("MNCoreLayoutSwitch", switched.name, [name], [switched.name])
-    add_tables(graph, node)
-    graph.nodes.append(node)
-    return switched.name
+    source, dtype = value.layout, value.dtype
+    for layout in (*chain(source, needed, dtype), needed):
+        switched = _derived(graph, value, "LayoutSwitch", layout)
+        switched.pad_type = PadType(DIRTY) if layout.is_padded else None
+        node = MNNode("MNCoreLayoutSwitch", switched.name, [name], [switched.name])
+        add_tables(graph, node)
+        graph.nodes.append(node)
+        name = switched.name
+    return name
 
 
 def _stored(graph: MNGraph, value: MNValue, needed: PadLayout) -> PadLayout:

@@ -9,7 +9,7 @@ image within an L1B follow `compiler.layout.image` (i = 64a + 4m + p, 4a + p or 
 | none, PE        | the PE's own long words; for PE three rotations inside the MAB                   |
 | + MAB           | L1BM                                                                             |
 | + L1B           | L1BM -> L2BM -> all L1BMs                                                        |
-| + L2B           | ... -> PDM of group 0 -> all L2BMs (contiguous both ways) -> ...                 |
+| + L2B           | ... -> DRAM -> all L2BMs -> ... (before `l1bmd`: PDM of group 0 instead of DRAM)  |
 
 The last stage is `l1bmd` (own MAB and PE), `l1bmm` (own PE) or `l1bmp` (nothing of its own).  A source in DRAM is
 downloaded piece by piece; each PE gets its own long words.
@@ -61,7 +61,7 @@ class Feed:
     """One source's stream.
 
     per_address: long words of an L1B per LM address.  batch: addresses that go through the buffers together.
-    by_blocks: L1Bs one after the other in L2BM instead of interleaved, so that `l1bmd` finds 64 of one L1B together.
+    by_blocks: L1Bs one after the other in L2BM instead of interleaved, so that long words of one L1B stay together.
     """
 
     num_lw: int
@@ -85,10 +85,9 @@ class Feed:
         elif per_address == 64 and Level.MAB not in exchange:
             load = Load.BLOCKS_ROTATED if rotated else Load.BLOCKS
             by_blocks = Level.L1B in exchange
-        elif per_address == 1 or rotated:
-            load = Load.ALL
         else:
-            load = Load.LANES
+            load = Load.ALL if per_address == 1 or rotated else Load.LANES
+            by_blocks = l1b_split and Level.L2B in exchange and Level.L1B not in exchange
         batch = -(-source.num_lw // UNIT) * UNIT
         if load not in (Load.OWN, Load.OWN_ROTATED):
             in_l1 = per_address * (8 if Level.L1B in exchange else 1) * (8 if Level.L2B in exchange else 1)
@@ -97,6 +96,11 @@ class Feed:
             limit = min(L1_LIMIT // in_l1, L2_LIMIT // in_l2 if exchange & {Level.L1B, Level.L2B} else L1_LIMIT)
             batch = min(limit // step * step, -(-source.num_lw // step) * step)
         return cls(source.num_lw, per_address, l1b_split, exchange, load, by_blocks, batch)
+
+    @property
+    def via_dram(self) -> bool:
+        """Whether L2Bs exchange through DRAM, which mixes pieces of 16 long words of the four groups."""
+        return Level.L2B in self.exchange and self.load in (Load.LANES, Load.ALL)
 
     @property
     def inside(self) -> int:
@@ -159,10 +163,10 @@ class Feed:
         if self.per_address >= 4:
             i = i + part.first[Level.PE]
         l2b = part.first[Level.L2B] if Level.L2B in self.exchange else np.zeros_like(a)
-        if not self.l1b_split:
-            return l2b * self.inside + i
-        if Level.L1B not in self.exchange:
-            return l2b * self.inside + i
-        b = part.first[Level.L1B]
-        inner = b * self.inside + i if self.by_blocks else 64 * (i // 8) + 8 * b + i % 8
-        return l2b * self.l2_part + inner
+        inner, size = i, self.inside
+        if self.l1b_split and Level.L1B in self.exchange:
+            b, size = part.first[Level.L1B], self.l2_part
+            inner = b * self.inside + i if self.by_blocks else 64 * (i // 8) + 8 * b + i % 8
+        if self.via_dram:
+            return l2b % 2 * 4 * size + 64 * (inner // 16) + 16 * (l2b // 2) + inner % 16
+        return l2b * size + inner

@@ -28,7 +28,7 @@ SELECT = "select"
 CYCLES_PER_STEP = 4
 #: Cycles of latency and long words per cycle of the MVs that routes use: mv.latency.pdm / mv.rate.l_p.cross, .b_pdm;
 #: mv.latency.dram / mv.rate.parallel, .b_dram, .b4.
-_MV_COST = {("mvp", "$lc"): (100, 8), ("mvb", "$p"): (100, 8), ("mvp", "$d"): (200, 16), ("mvb", "$d"): (200, 16)}
+_MV_COST = {("mvp", "$p"): (100, 8), ("mvb", "$p"): (100, 8), ("mvp", "$d"): (200, 16), ("mvb", "$d"): (200, 16)}
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ def cost_of(asm: Asm) -> Cost:
     """Cost of emitted code."""
     steps = cycles = 0
     for line in asm:
-        found = re.match(r"(mv[a-z]+?)[0-9]?[a-z]*/n(\d+)i\w+ (\$[a-z]+)", line)
+        found = re.match(r"(mv[a-z])[a-z0-9]*/n(\d+)i\w+ .*?(\$[pd])", line)
         if found is None:
             steps += not line.startswith("nop")
             continue
-        latency, rate = _MV_COST.get((found[1][:3], found[3]), (200, 16))
+        latency, rate = _MV_COST.get((found[1], found[3]), (200, 16))
         cycles += latency + int(found[2]) // rate
     return Cost(steps, cycles)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from compiler.emit.asm import Asm
 from compiler.graph import MNType
 from compiler.layout import PadLayout
 from compiler.switch.cells import Move
+from compiler.switch.chains import chain, chain_cycles
 from compiler.switch.placing import chunk_slots, scratch_words
 from compiler.switch.routes import SELECT, cheapest, emit_route, route_costs
 from compiler.switch.selection import select, table_data, table_layout
@@ -117,3 +119,40 @@ def test_the_cheapest_route_is_taken() -> None:
     assert costs.keys() == {"gather", SELECT}
     assert cheapest(source, target, MNType.FLOAT) == min(costs, key=lambda name: costs[name].cycles)
     assert all(cost.mv_cycles == 0 for cost in (costs["gather"],))
+
+
+TRANSPOSED = (
+    "(64,256)/((8_L2B:1, 8_L1B:1), (16_MAB:1, 4_W:1, 4_PE:1))",
+    "(64,256)/((16_MAB:1, 4_PE:1), (8_L2B:1, 8_L1B:1, 4:1))",
+)
+SPREAD = (
+    "(1024,64)/((8_L2B:1, 8_L1B:1, 16:1), (16_MAB:1, 4_PE:1))",
+    "(1024,64)/((16:1, 8_L2B:1, 8_L1B:1), (16_MAB:1, 4_PE:1))",
+)
+
+
+@pytest.mark.parametrize("pair", [TRANSPOSED, SPREAD])
+def test_a_chain_of_switches_is_right_and_not_dearer(pair: tuple[str, str]) -> None:
+    source, target = (PadLayout.parse(text) for text in pair)
+    stops = chain(source, target, MNType.HALF)
+    direct = min(cost.cycles for cost in route_costs(source, target, MNType.HALF).values())
+    assert chain_cycles(source, target, MNType.HALF) <= direct
+    last = source
+    for stop in (*stops, target):
+        _switch(last, stop, MNType.HALF, cheapest(last, stop, MNType.HALF))
+        last = stop
+
+
+def test_a_large_transposition_goes_level_by_level() -> None:
+    """256 x 1024 halves: all levels at once would show every PE all 65,536 long words."""
+    source = PadLayout.parse("(256,1024)/((8_L2B:1, 8_L1B:1, 4:1), (16_MAB:1, 4:4, 4_W:1, 4_PE:1))")
+    target = PadLayout.parse("(256,1024)/((16_MAB:1, 4_W:1, 4_PE:1), (8_L2B:1, 8_L1B:1, 16:1))")
+    stops = chain(source, target, MNType.HALF)
+    assert len(stops) == 2
+    exchanged = []
+    for one, other in itertools.pairwise((source, *stops, target)):
+        (feed,) = select(Move((one,), other, MNType.HALF)).feeds
+        exchanged.append({str(level) for level in feed.exchange})
+    assert exchanged == [{"L2B", "MAB"}, {"L1B", "MAB"}, {"PE"}]
+    direct = route_costs(source, target, MNType.HALF)[SELECT].cycles
+    assert 5 * chain_cycles(source, target, MNType.HALF) < direct
