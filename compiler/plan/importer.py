@@ -12,6 +12,7 @@ from compiler.errors import CompilerError, EmptyTensor
 from compiler.frontend.roles import PARAMETER, ROLE_KEY
 from compiler.graph import Location, MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layout import Layout, Level, PadLayout
+from compiler.plan.constants import MAKERS, made_constant
 from compiler.plan.gathers import gather_type, open_one_hot
 from compiler.plan.immediates import inline_scalars
 from compiler.plan.opening import open_operators
@@ -32,6 +33,8 @@ IMMEDIATES: dict[tuple[str, int], str | None] = {
     ("Expand", 1): None,
     ("Tile", 1): None,
     ("Split", 1): None,
+    ("ConstantOfShape", 0): None,
+    **{("Range", position): None for position in range(3)},
     ("OneHot", 1): None,
     ("OneHot", 2): None,
     **{(op_type, 1): "axes" for op_type in REDUCTIONS},
@@ -79,6 +82,9 @@ def import_model(model: onnx.ModelProto) -> MNGraph:
         for name in proto.output:
             if name:
                 _add(graph, name, infos)
+        if proto.op_type in MAKERS:
+            graph.nodes.append(made_constant(graph, proto, constants))
+            continue
         node = _node(proto, number, constants)
         if node.op_type == "Gather" and proto.input[1] not in immediate:
             node.op_type = gather_type(node, in_dram)

@@ -12,7 +12,9 @@ from onnx import helper
 
 from compiler.codegen import compile_model
 from compiler.layers.reference import run_reference
+from compiler.layers.registry import layer_of
 from compiler.options import Options
+from compiler.plan.importer import import_model
 from tests.compiler import machine, models
 
 OPTIONS = Options.resolve({}, {})
@@ -210,3 +212,46 @@ def test_one_hot(axis: int, shape: tuple[int, ...]) -> None:
     expected = np.moveaxis(hot, -1, axis)
     constants = {"depth": ints(depth), "values": np.array([-1.0, 2.5], np.float32)}
     check("OneHot", {"index": index}, constants, {"y": expected}, axis=axis)
+
+
+def test_constants_as_results() -> None:
+    check("ConstantOfShape", {}, {"shape": ints(7, 3)}, {"y": np.zeros((7, 3), np.float32)})
+    check("Range", {}, {"a": ints(5)[0], "b": ints(-40)[0], "d": ints(-3)[0]}, {"y": np.arange(5, -40, -3)})
+
+
+CUTS: list[tuple[str, tuple[int, ...], dict[str, Array], dict[str, Any], tuple[int, ...]]] = [
+    ("Slice", (6, 8, 4), {"s": ints(1), "e": ints(5), "a": ints(1)}, {}, (6, 4, 4)),
+    ("Pad", (6, 8), {"p": ints(0, 2, 0, 1)}, {}, (6, 11)),
+    ("Tile", (6, 8), {"r": ints(1, 3)}, {}, (6, 24)),
+    ("Expand", (6, 1, 4), {"t": ints(6, 5, 4)}, {}, (6, 5, 4)),
+    ("Gather", (6, 8), {"i": ints(3, 1)}, {"axis": 1}, (6, 2)),
+    ("Gather", (6, 8), {"i": ints(*range(8))}, {"axis": 1}, (6, 8)),
+]
+
+
+@pytest.mark.parametrize("case", CUTS, ids=lambda case: str(case[0]))
+def test_slice_axes_cut_into_independent_parts(case: Any) -> None:
+    """Along every axis that a layer offers, the parts of the result are the results of the parts."""
+    op_type, shape, constants, attrs, out = case
+    model = models.build(
+        [helper.make_node(op_type, ["x", *constants], ["y"], **attrs)],
+        {"x": ("int", shape)},
+        {"y": ("int", out)},
+        constants=constants,
+    )
+    graph = import_model(model)
+    (node,) = [node for node in graph.nodes if node.op_type != "Constant"]
+    layer = layer_of(node)
+    x = np.arange(int(np.prod(shape)), dtype=np.uint32).reshape(shape)
+    (whole,) = layer.reference(node, graph, [x])
+    offered = list(layer.slice_axes(node, graph))
+    indexed = {1} if op_type == "Gather" else set()
+    assert {cut.outputs[0] for cut in offered} == {k for k, n in enumerate(shape) if n == out[k]} - indexed
+    for cut in offered:
+        parts = []
+        for part in np.split(x, 2, cut.inputs[0]):
+            small = graph.copy()
+            small.values["x"].shape = part.shape
+            small.values["y"].shape = tuple(n // 2 if k == cut.outputs[0] else n for k, n in enumerate(out))
+            parts += layer.reference(node, small, [part])
+        np.testing.assert_array_equal(np.concatenate(parts, cut.outputs[0]), whole)
