@@ -27,7 +27,7 @@ def carried_layout(source: PadLayout, shape: tuple[int, ...], axis_of: Sequence[
             for sub in axis
             if sub.level not in (Level.ADDR, Level.TIME) and id(sub) not in kept and sub.extent > 1
         ]
-    layout = Layout(tuple(Axis(tuple(subs)) for subs in _packed(axes)), tuple(copies))
+    layout = Layout(tuple(Axis(tuple(subs)) for subs in packed(axes)), tuple(copies))
     return PadLayout(shape, layout.canonical())
 
 
@@ -45,7 +45,7 @@ def _fitted(subs: list[SubAxis], extent: int, fresh: int) -> list[SubAxis]:
     return subs
 
 
-def _packed(axes: list[list[SubAxis]]) -> list[list[SubAxis]]:
+def packed(axes: list[list[SubAxis]]) -> list[list[SubAxis]]:
     """The same digits with address strides that leave no gaps, in the same order."""
     digits = sorted(
         (

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from compiler.graph.mntype import MNType
 from compiler.layout import Axis, Broadcast, Layout, LayoutError, Level, PadLayout, SubAxis
+from compiler.switch.carry import packed
 from compiler.switch.routes import Cost, cheapest, route_costs
 
 #: Levels whose digits an intermediate layout takes from the target, and chains of them worth comparing.
@@ -135,28 +136,11 @@ def _intermediate(
                 subs.append(SubAxis(digit.extent, *digit.before))
         axes.append(subs)
     try:
-        layout = Layout(tuple(Axis(tuple(subs)) for subs in _packed(axes)), _copies(axes, source.layout, mntype))
+        layout = Layout(tuple(Axis(tuple(subs)) for subs in packed(axes)), _copies(axes, source.layout, mntype))
         found = PadLayout(source.shape, layout.canonical())
     except LayoutError:
         return None
     return found if found.num_lw <= GROWTH * max(source.num_lw, target.num_lw) else None
-
-
-def _packed(axes: list[list[SubAxis]]) -> list[list[SubAxis]]:
-    """The same digits with address strides that leave no gaps, in the same order."""
-    places = sorted(
-        (sub.stride, number, place)
-        for number, axis in enumerate(axes)
-        for place, sub in enumerate(axis)
-        if sub.level is Level.ADDR
-    )
-    result = [list(axis) for axis in axes]
-    stride = 1
-    for _, number, place in places:
-        extent = axes[number][place].extent
-        result[number][place] = SubAxis(extent, Level.ADDR, stride)
-        stride *= extent
-    return result
 
 
 def _copies(axes: list[list[SubAxis]], source: Layout, mntype: MNType) -> tuple[Broadcast, ...]:
