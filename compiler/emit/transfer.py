@@ -203,15 +203,16 @@ def download_to_both_banks(
     `places(bank, a)` is the long word that address a (below `count`) of a bank's part goes to.  Raises DoesNotFit when
     both parts exceed the buffers used here.
     """
-    inside = round_up(route.per_address * route.num_lw, 32)
+    step, size, load = (32, 256, "l2bmd") if route.l1b_split else (64, 64, "l2bmb")
+    inside = round_up(route.per_address * route.num_lw, step)
     part = route.l2_count(route.num_lw)
     if 2 * part > L2BM_HALF or 2 * inside > L1BM_HALF:
         raise DoesNotFit(f"both banks' parts of {part} long words exceed the buffer of {L2BM_HALF}")
     asm.wait(asm.mv("mvb2", 2 * part, f"$d{dram} $lc{L2BM_HALF}"))
     for bank in (0, 1):
         l1 = L1BM_HALF + bank * inside
-        for k in range(inside // 32):
-            asm.op(f"l2bmd $lc{L2BM_HALF + bank * part + 256 * k} $lb{l1 + 32 * k}")
+        for k in range(inside // step):
+            asm.op(f"{load} $lc{L2BM_HALF + bank * part + size * k} $lb{l1 + step * k}")
         for k in range(0, count, 4):
             group = [addr + 2 * places(bank, a) for a in range(k, min(k + 4, count))]
             target = f"$l{lm}{flat(group + group[-1:] * (4 - len(group)))}{cycle_mask(len(group))}"

@@ -2,6 +2,7 @@
 
 All rules are torch's own.  The translation of `nll_loss_forward` does not give the weight that its backward divides
 by, and the one of batch normalisation in training mode neither normalises by the batch nor updates the statistics.
+Gradients of activation functions have no translation of their own.
 """
 
 from __future__ import annotations
@@ -27,6 +28,17 @@ _TRAINING_ONLY = (
     _aten._log_softmax_backward_data,
     _aten._softmax_backward_data,
     _aten.threshold_backward,
+    _aten.elu_backward,
+    _aten.gelu_backward,
+    _aten.hardsigmoid_backward,
+    _aten.hardswish_backward,
+    _aten.hardtanh_backward,
+    _aten.leaky_relu_backward,
+    _aten.mish_backward,
+    _aten.sigmoid_backward,
+    _aten.silu_backward,
+    _aten.softplus_backward,
+    _aten.tanh_backward,
 )
 
 
