@@ -31,9 +31,9 @@ L1BM_DOWN = 4096
 class FoldOp:
     """One joining operation.
 
-    load: brings the first element, combine: joins two; both leave their result in `latch`.  normal: pass that
-    normalises what the ALU joined, "" where the join does.  circuit: operator of the reduction circuits, "" if there is
-    none.  twos: it orders sign-magnitude numbers, these are two's complement.
+    load: brings the first element, combine: joins two; both leave their result in `latch`.  normal: MAU pass that
+    normalises what the ALU joined, "" where the join does; it also brings the first element, which spares the ALU a
+    step.  circuit: operator of the reduction circuits, "" if there is none.  twos: it orders sign-magnitude numbers, these are two's complement.
     """
 
     load: str
@@ -207,7 +207,10 @@ def _over_tiles(job: FoldJob, first: int, acc: str) -> list[tuple[str, str]]:
     sources = [f"$l{lm}{flat([addr + 2 * lw for lw in lws])}" for lws in zip(*rows, strict=True)]
     if len(sources) == 1:
         return [(f"{op.normal or op.load} {sources[0]}", acc)]
-    steps = [f"{op.load} {sources[0]}", *(f"{op.combine} {op.latch} {source}" for source in sources[1:])]
+    steps = [f"{op.normal or op.load} {sources[0]}"]
+    for source in sources[1:]:
+        latch = "$mauf" if op.normal and len(steps) == 1 else op.latch
+        steps.append(f"{op.combine} {latch} {source}")
     if op.normal:
         steps.append(f"{op.normal} {op.latch}")
     return [*((text, "$nowrite") for text in steps[:-1]), (steps[-1], acc)]

@@ -168,6 +168,10 @@ def _l1_to_pe(asm: Asm, route: Route, half: int, lm: str, addr: int, count: int)
     if route.mab_split:
         for k in range(0, count, 4):
             asm.op(f"l1bmd $lb{l1 + 64 * k} $l{lm}{addr + 2 * k}v{cycle_mask(count - k)}")
+    elif route.pe_split and _in_pairs(addr, count):
+        for k in range(0, count, 8):
+            mask = cycle_mask((count - k) // 2, wide=True)
+            asm.op(f"l1bmm $llb{l1 + 4 * k} $ll{lm}{addr + 2 * k}v{mask}")
     elif route.pe_split:
         for k in range(0, count, 4):
             asm.op(f"l1bmm $lb{l1 + 4 * k} $l{lm}{addr + 2 * k}v{cycle_mask(count - k)}")
@@ -176,9 +180,19 @@ def _l1_to_pe(asm: Asm, route: Route, half: int, lm: str, addr: int, count: int)
             asm.op(f"l1bmp $lb{l1 + k} $l{lm}{addr + 2 * k}v{cycle_mask(count - k)}")
 
 
+def _in_pairs(addr: int, count: int) -> bool:
+    """Whether long words from word address `addr` on can move two a cycle, which keeps the order of the image."""
+    return addr % 4 == 0 and count % 2 == 0
+
+
 def pe_to_l1(asm: Asm, route: Route, half: int, lm: str, addr: int, count: int) -> None:
     """`count` long words of every PE from word address `addr` on to half `half` of L1BM, in the order of the image."""
     l1 = half * L1BM_HALF
+    if route.pe_split and not route.mab_split and _in_pairs(addr, count):
+        for k in range(0, count, 8):
+            pairs = [addr + 2 * min(k + 2 * c, count - 2) for c in range(4)]
+            asm.op(f"l1bmm@0 $ll{lm}{flat(pairs)} $llb{l1 + 4 * k}")
+        return
     for k in range(0, count, 4):
         cycles = [addr + 2 * min(k + c, count - 1) for c in range(4)]
         source = f"$l{lm}[{cycles[0]},{cycles[1]},{cycles[2]},{cycles[3]}]"

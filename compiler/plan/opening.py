@@ -90,7 +90,8 @@ def _shifted(o: Opener, x: str, axes: Sequence[int]) -> tuple[str, str, str]:
 def _softmax(o: Opener) -> None:
     x, axes = o.node.inputs[0], (_axis(o),)
     _, powers, _ = _shifted(o, x, axes)
-    o.finish(o.like("Div", powers, o.reduce("ReduceSum", powers, axes)))
+    # One reciprocal for each sum: a division of every element costs several times a product.
+    o.finish(o.like("Mul", powers, o.like("Reciprocal", o.reduce("ReduceSum", powers, axes))))
 
 
 def _log_softmax_of(o: Opener, x: str, axis: int) -> str:
@@ -152,8 +153,7 @@ def _loss(o: Opener, log_probabilities: str) -> None:
     weight = ""
     if len(o.node.inputs) > 2 and o.node.inputs[2]:
         spread = o.make("Reshape", o.node.inputs[2], shape=[shape[1], *[1] * (len(shape) - 2)])
-        zeros = o.constant(np.zeros(shape, np.float32), OnnxType.FLOAT32)
-        weight = _picked(o, o.like("Add", zeros, spread), column, 1)
+        weight = _picked(o, spread, column, 1)
     if "ignore_index" in o.node.attrs:
         ignored = o.constant(int(o.node.attrs["ignore_index"]), o.kind(column))
         counted = o.like("Not", o.like("Equal", column, ignored, kind=OnnxType.BOOL))

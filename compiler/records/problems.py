@@ -237,7 +237,7 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         "div_row",
         {"a": Operand((256, 16), G), "b": Operand((256, 1), V_COLUMN, addr=256)},
-        (Step("Div", ("a", "b"), "c", (256, 16)),),
+        (Step("Reciprocal", ("b",), "r", (256, 1)), Step("Mul", ("a", "r"), "c", (256, 16))),
         Operand((256, 16), G, LM1),
         _draw(a=_integers((256, 16)), b=_integers((256, 1), 1, 9)),
         lambda v: v["a"] / v["b"],

@@ -51,13 +51,14 @@ def measure(problem: Problem, seed: int = 0) -> Measured:
     from hw.engine import execute
     from hw.state import Board
     from isa.assemble import assemble
+    from isa.errors import AsmError
 
     try:
         graph, result = _lay_out(problem)
         scratch = _place(graph, problem, result)
-        text = emit_program(graph, scratch)
-    except (CompilerError, LayoutError) as error:
-        return Measured(problem.name, refused=str(error))
+        program = assemble(emit_program(graph, scratch))
+    except (CompilerError, LayoutError, AsmError) as error:
+        return Measured(problem.name, refused=str(error).splitlines()[0])
     data = problem.make(np.random.default_rng(seed))
     board = Board()
     for name, array in data.items():
@@ -66,13 +67,13 @@ def measure(problem: Problem, seed: int = 0) -> Measured:
         constant = graph.values[name].constant
         assert constant is not None
         boards.store(board, graph.values[name], encode(constant, graph.values[name].dtype))
-    execute(assemble(text), board)
+    execute(program, board)
     value = graph.values[result]
     got, want = decode(boards.load(board, value), value.dtype), problem.want(data)
     off = float(np.max(np.abs(got - np.asarray(want, np.float64))))
     if not off <= problem.tolerance:
         raise CompilerError(f"{problem.name}: the result is off by {off}, allowed are {problem.tolerance}")
-    layers, mv_lines = _count(text)
+    layers, mv_lines = _count(program.source)
     return Measured(problem.name, layers, mv_lines)
 
 

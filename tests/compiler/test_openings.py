@@ -6,16 +6,33 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from onnx import helper
 
 from compiler.codegen import compile_model
+from compiler.frontend import export
 from compiler.layers.reference import run_reference
 from compiler.options import Options
+from compiler.pfvm import optimize
 from tests.compiler import machine, models
 
 OPTIONS = Options.resolve({}, {})
+
+
+def _on_chip(model: onnx.ModelProto, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Raw outputs, equal to the reference bit for bit."""
+    compiled = compile_model(model, OPTIONS)
+    raw = run_reference(compiled.graph, feeds)
+    got = machine.run(compiled, feeds)
+    made = {name for node in compiled.graph.nodes for name in node.outputs}
+    for name, bits in got.items():
+        stored = name if name in made else next(n for n in raw if n.startswith(f"{name}_Upload"))
+        np.testing.assert_array_equal(bits, raw[stored], err_msg=name)
+    return got
 
 
 def _run(
@@ -25,19 +42,11 @@ def _run(
     constants: Mapping[str, NDArray[Any]] | None = None,
     **attrs: Any,
 ) -> NDArray[np.float32]:
-    """The one output of a model of one node, equal to the reference bit for bit."""
-    names = [*feeds, *(constants or {})]
-    node = helper.make_node(op_type, names, ["y"], **attrs)
+    """The output of a model of one node."""
+    node = helper.make_node(op_type, [*feeds, *(constants or {})], ["y"], **attrs)
     kinds = {name: ("int" if data.dtype.kind == "i" else "float", data.shape) for name, data in feeds.items()}
-    compiled = compile_model(models.build([node], kinds, {"y": ("float", shape)}, constants=constants), OPTIONS)
-    got = machine.run(compiled, feeds)["y"]
-    raw = run_reference(compiled.graph, feeds)
-    stored = next(name for name in compiled.outputs if name == "y")
-    values = compiled.graph.values
-    final = next(name for name in raw if name == "y" or name.startswith("y_Upload")) if stored else ""
-    final = next((name for name in raw if name.startswith("y_Upload")), final)
-    np.testing.assert_array_equal(got, raw[final].reshape(values[final].shape))
-    return got.view(np.float32)
+    model = models.build([node], kinds, {"y": ("float", shape)}, constants=constants)
+    return _on_chip(model, feeds)["y"].view(np.float32)
 
 
 def _softmax(x: NDArray[Any], axis: int) -> NDArray[Any]:
@@ -68,3 +77,39 @@ def test_means_and_norms(axes: tuple[int, ...]) -> None:
     for op_type, numbers in want.items():
         got = _run(op_type, {"x": x}, shape, {"axes": np.array(axes)})
         np.testing.assert_allclose(got, numbers.reshape(shape), rtol=3e-6, atol=1e-6, err_msg=op_type)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses(reduction: str, weighted: bool) -> None:
+    rng = np.random.default_rng(3)
+    x, t = rng.standard_normal((70, 10)).astype(np.float32), rng.integers(0, 10, 70)
+    t[::7] = -100
+    constants = {"w": rng.uniform(0.5, 2, 10).astype(np.float32)} if weighted else {}
+    weight = torch.from_numpy(constants["w"]) if weighted else None
+    want = F.cross_entropy(torch.from_numpy(x), torch.from_numpy(t), weight, reduction=reduction).numpy()
+    shape = [70] if reduction == "none" else []
+    attrs = {"reduction": reduction, "ignore_index": -100}
+    got = _run("SoftmaxCrossEntropyLoss", {"x": x, "t": t}, shape, constants, **attrs)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    logs = torch.log_softmax(torch.from_numpy(x), 1).numpy()
+    got = _run("NegativeLogLikelihoodLoss", {"x": logs, "t": t}, shape, constants, **attrs)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+def test_loss_and_its_gradient_as_torch_exports_them() -> None:
+    """Gathers and scatters of the exported backward pass become comparisons; nothing else moves between PEs."""
+
+    def step(inp: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        x = inp["x"].detach().requires_grad_()
+        loss = F.cross_entropy(x, inp["t"])
+        return {"loss": loss, "gradient": torch.autograd.grad(loss, [x])[0]}
+
+    rng = np.random.default_rng(4)
+    sample = {"x": torch.randn(125, 10, generator=torch.Generator().manual_seed(4)), "t": torch.zeros(125).long()}
+    sample["t"][:] = torch.from_numpy(rng.integers(0, 10, 125))
+    model = optimize(export(step, sample).model)
+    got = _on_chip(model, {name: value.numpy() for name, value in sample.items()})
+    want = step(sample)
+    np.testing.assert_allclose(got["loss"].view(np.float32), want["loss"].detach().numpy(), rtol=1e-5)
+    np.testing.assert_allclose(got["gradient"].view(np.float32), want["gradient"].numpy(), rtol=1e-5, atol=1e-8)
