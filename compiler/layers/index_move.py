@@ -45,6 +45,7 @@ class IndexMove(Layer):
         "Gather",
         "GatherElements",
         "MNCoreReshape",
+        "MNCoreWindows",
     )
 
     def sources(self, node: MNNode) -> list[int]:
@@ -151,6 +152,9 @@ class IndexMove(Layer):
     def _fill(self, node: MNNode, graph: MNGraph) -> int:
         """Raw element of the places that take no source element."""
         names = own_inputs(node)
+        if node.op_type == "MNCoreWindows":
+            fill = np.array([node.attrs["fill"]], np.float32)
+            return int(encode(fill, graph.values[node.outputs[0]].dtype)[0])
         data = graph.values[names[2]].constant if node.op_type == "Pad" and len(names) > 2 and names[2] else None
         return 0 if data is None else int(encode(data, graph.values[node.outputs[0]].dtype).ravel()[0])
 

@@ -1,7 +1,8 @@
 """Operators that are made of others: each is replaced by nodes that have layers, right after the import.
 
 Softmax and its relatives, means and norms, and picking one element per row (losses, and gathers and scatters whose
-index has extent 1 along their axis: it is compared with all positions, which needs no moves between PEs).
+index has extent 1 along their axis: it is compared with all positions, which needs no moves between PEs).  Products with
+factors, convolutions and poolings: `compiler.plan.opening_products`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from compiler.graph import MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layers.reduce import reduced_axes
+from compiler.plan import opening_products
 
 
 class Opener:
@@ -211,6 +213,12 @@ OPENINGS: dict[str, Callable[[Opener], None]] = {
     "ChainerCastReduceSum": _cast_reduce_sum,
     "NegativeLogLikelihoodLoss": _negative_log_likelihood,
     "SoftmaxCrossEntropyLoss": _cross_entropy,
+    "Gemm": opening_products.gemm,
+    "Conv": opening_products.conv,
+    "MaxPool": opening_products.max_pool,
+    "AveragePool": opening_products.average_pool,
+    "GlobalAveragePool": opening_products.global_pool("ReduceSum"),
+    "GlobalMaxPool": opening_products.global_pool("ReduceMax"),
     "GatherElements": _gather_elements,
     "ScatterElements": _scatter_elements,
 }
@@ -219,6 +227,8 @@ OPENINGS: dict[str, Callable[[Opener], None]] = {
 def _has_layer(graph: MNGraph, node: MNNode) -> bool:
     """Whether a form of an operator in OPENINGS stays as it is."""
     values = graph.values
+    if node.op_type == "Gemm":
+        return opening_products.gemm_has_layer(graph, node)
     if node.op_type == "ChainerCastReduceSum":
         return values[node.inputs[0]].dtype is values[node.outputs[0]].dtype
     if node.op_type in ("GatherElements", "ScatterElements"):

@@ -10,6 +10,7 @@ import numpy as np
 from compiler.graph import MNGraph, MNNode
 from compiler.layout.indexmap import row_major_strides
 from compiler.layout.levels import IntArray
+from compiler.switch.windows import windows
 
 #: Number of an element that holds the operator's fill value.
 FILLED = -1
@@ -33,6 +34,8 @@ def element_map(node: MNNode, graph: MNGraph, sources: Sequence[int]) -> list[In
         size = int(np.prod(shape, dtype=np.int64))
         numbers.append(np.arange(start, start + size).reshape(shape))
         start += size
+    if node.op_type == "MNCoreWindows":
+        return [windows(numbers[0], graph.values[node.outputs[0]].shape, node.attrs)]
     if node.op_type in _BY_SHAPE:
         return [np.ascontiguousarray(_BY_SHAPE[node.op_type](numbers[0], graph.values[node.outputs[0]].shape))]
     return _evaluated(node, graph, dict(zip(sources, numbers, strict=True)))

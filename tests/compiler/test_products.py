@@ -105,6 +105,41 @@ def test_more_rows_than_the_accumulators_hold() -> None:
     _product("Gemm", [8192, 16], [16, 16], [8192, 16], transB=1)
 
 
+@pytest.mark.parametrize(
+    "alpha, beta, addend", [(2.5, 1.0, [5]), (1.0, -0.5, [5]), (0.25, 3.0, [7, 5]), (1.0, 1.0, [7, 1])]
+)
+def test_factors_and_addends_of_any_shape(alpha: float, beta: float, addend: list[int]) -> None:
+    shapes = {"a": [7, 12], "b": [12, 5], "c": addend}
+    model = models.build(
+        [helper.make_node("Gemm", ["a", "b", "c"], ["y"], alpha=alpha, beta=beta)],
+        {name: ("float", shape) for name, shape in shapes.items()},
+        {"y": ("float", [7, 5])},
+    )
+    rng = np.random.default_rng(6)
+    feeds = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    raw = _run(compile_model(model, OPTIONS), feeds)["y"]
+    got = half_to_float(raw) if raw.dtype == np.uint16 else raw.view(np.float32)
+    exact = alpha * (feeds["a"] @ feeds["b"]) + beta * feeds["c"]
+    assert np.abs(got - exact).max() < 0.01 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("spread", ["MNKK", "KKMN", "--N-", "NKK-"])
+@pytest.mark.parametrize("trans", [0, 1])
+def test_single_precision(spread: str, trans: int) -> None:
+    """float_dtype=float: block floats of 18 bits (`g` forms), sums in single."""
+    a, b = ([50, 19] if trans else [19, 50]), ([50, 11] if trans else [11, 50])
+    model = models.build(
+        [helper.make_node("Gemm", ["a", "b", "c"], ["y"], transA=trans, transB=1 - trans, spread=spread)],
+        {"a": ("float", a), "b": ("float", b), "c": ("float", [11])},
+        {"y": ("float", [19, 11])},
+    )
+    rng = np.random.default_rng(8)
+    feeds = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in {"a": a, "b": b, "c": [11]}.items()}
+    got = _run(compile_model(model, Options.resolve({"float_dtype": "float"}, {})), feeds)["y"].view(np.float32)
+    left, right = (feeds["a"].T, feeds["b"]) if trans else (feeds["a"], feeds["b"].T)
+    assert np.abs(got - (left @ right + feeds["c"])).max() < 1e-4
+
+
 def test_padding_of_the_contraction_is_cleared() -> None:
     """The second product contracts over columns that the first one left undefined beyond 5."""
     model = models.build(
