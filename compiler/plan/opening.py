@@ -1,8 +1,8 @@
 """Operators that are made of others: each is replaced by nodes that have layers, right after the import.
 
 Softmax and its relatives, means and norms, and picking one element per row (losses, and gathers and scatters whose
-index has extent 1 along their axis: it is compared with all positions, which needs no moves between PEs).  Products with
-factors, convolutions and poolings: `compiler.plan.opening_products`.
+index has extent 1 along their axis: it is compared with all positions, which needs no moves between PEs).
+Products with factors, convolutions and poolings: `compiler.plan.opening_products`.
 """
 
 from __future__ import annotations

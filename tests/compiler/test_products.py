@@ -137,7 +137,7 @@ def test_single_precision(spread: str, trans: int) -> None:
     feeds = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in {"a": a, "b": b, "c": [11]}.items()}
     got = _run(compile_model(model, Options.resolve({"float_dtype": "float"}, {})), feeds)["y"].view(np.float32)
     left, right = (feeds["a"].T, feeds["b"]) if trans else (feeds["a"], feeds["b"].T)
-    assert np.abs(got - (left @ right + feeds["c"])).max() < 1e-4
+    assert np.abs(got - (left @ right + feeds["c"])).max() < 5e-4
 
 
 def test_padding_of_the_contraction_is_cleared() -> None:
