@@ -33,7 +33,8 @@ class FoldOp:
 
     load: brings the first element, combine: joins two; both leave their result in `latch`.  normal: MAU pass that
     normalises what the ALU joined, "" where the join does; it also brings the first element, which spares the ALU a
-    step.  circuit: operator of the reduction circuits, "" if there is none.  twos: it orders sign-magnitude numbers, these are two's complement.
+    step.  circuit: operator of the reduction circuits, "" if there is none.  twos: it orders sign-magnitude numbers,
+    these are two's complement.
     """
 
     load: str

@@ -1,4 +1,6 @@
-"""Forward and backward of activation functions as PyTorch exports them: compiled, run on the chip, held against torch."""
+"""Forward and backward of activation functions as PyTorch exports them: compiled, run on the chip, held against
+torch.
+"""
 
 from __future__ import annotations
 
