@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 class Compiled:
     """A finished compilation.
 
-    program: decoded VSM, its text in `program.source`.  inputs, outputs, params: specs by ONNX name.  values: data
+    program: decoded VSM, its text in `program.source`.  inputs, outputs, params: specs by ONNX name.
+    stored: output -> value of the graph that holds it.  values: data
     of the params in the framework's dtype.  images: params that are a second image of another one -> that one.
     report: content of report.json.  search: what was compared.  history: how the layouts came about.  sliced: the
     template of time slices (None when nothing is cut) and its planned graph.
@@ -44,6 +45,7 @@ class Compiled:
     program: Program
     inputs: dict[str, IOSpec]
     outputs: dict[str, IOSpec]
+    stored: dict[str, str]
     params: dict[str, IOSpec]
     images: dict[str, str]
     values: dict[str, NDArray[Any]]
@@ -89,6 +91,7 @@ def compile_model(
         program=best.program,
         inputs={name: IOSpec.of(name, values[name]) for name in scheduled.graph.inputs},
         outputs={name: IOSpec.of(name, values[stored]) for name, stored in scheduled.outputs.items()},
+        stored=dict(scheduled.outputs),
         params={name: IOSpec.of(name, values[name]) for name in scheduled.graph.params},
         images=dict(scheduled.graph.images),
         values={name: np.asarray(values[name].constant) for name in scheduled.graph.params},
