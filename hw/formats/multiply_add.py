@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import xor
 
 from hw.formats.descriptor import BLOCKS, DOUBLE, FLOATS, SINGLE, BlockFormat, FloatFormat
 from hw.formats.errors import MixedBlockError
-from hw.formats.exact import MINUS_INFINITY, PLUS_INFINITY, ZERO, Exact, add, encode, number, rne_shift, round_odd
+from hw.formats.exact import MINUS_INFINITY, PLUS_INFINITY, ZERO, Exact, add, encode, number, round_odd
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +31,28 @@ MATRIX: dict[str, Alignment] = {
 OMISSION: dict[str, tuple[int, int]] = {"f": (5, 1 << 8), "d": (16, 1 << 30)}
 # Terms of a matrix row take this exponent step down when one factor is an extended element (numerics.md 6.3).
 EXTENSION_STEP = 6
-# Columns of the half multiplier whose sum bit is lost when the product is shifted by one or by two steps.
-LOST_COLUMNS: dict[int, int] = {0: 0, 6: 0x010, 12: 0x190}
-LOST_IN_ROW_1 = 0x4
+
+
+@dataclass(frozen=True, slots=True)
+class LostBits:
+    """Bits of the half multiplier's adder rows that do not reach the rounding (`shifted_half_product`).
+
+    Masks by name: `sum_j` and `carry_j` are the carry-save pair after rows 8..j, `row_1` is row 1 itself; of `either_4`
+    a column counts once when it is set in sum or carry.
+    """
+
+    either_4: int
+    sum_4: int
+    sum_3: int
+    carry_2: int
+    sum_2: int
+    row_1: int
+
+
+ONE_STEP = LostBits(either_4=0, sum_4=0, sum_3=0, carry_2=0, sum_2=0x10, row_1=0x4)
+TWO_STEPS = LostBits(either_4=0x100, sum_4=0x200, sum_3=0x80, carry_2=0x40, sum_2=0x10, row_1=0x4)
+# With two steps, a tie goes to the odd neighbour when this bit of `carry_4` is set.
+TIE_CARRY = 12
 
 
 def accumulator(prec: str) -> FloatFormat:
@@ -106,21 +123,43 @@ def block_exponent(block: Sequence[int], fmt: BlockFormat) -> int:
     return common
 
 
+def _add_row(total: int, carry: int, row: int) -> tuple[int, int]:
+    """One row into a carry-save pair."""
+    return total ^ carry ^ row, (total & carry | total & row | carry & row) << 1
+
+
 def shifted_half_product(a: int, x: int, shift: int) -> int:
     """a * x / 2**shift of two 9-bit fields, as the half multiplier rounds products of extended elements.
 
-    The multiplier adds rows; row j has the partial products of bit j of one field with bits up to j of the other.  In
-    some columns the sum bit (the parity of that column over the rows) does not reach the rounding to nearest even.
-    Found by comparing all 512 * 512 pairs with the vendor's emulator: exact for a shift of 6; for 12, where products
-    of two extended elements are at most 64 units, 2.5 % of the pairs are one unit off.
+    The multiplier adds rows from the highest down, in carry-save form; row j has the partial products of bit j of one
+    field with bits up to j of the other.  Some bits of the intermediate sums do not reach the rounding to nearest even.
+    Found by comparison with the vendor's emulator; exact for all 512 * 512 pairs at a shift of 6 and of 12.
     """
-    rows = [
+    if shift == 0:
+        return a * x
+    row = [
         ((a >> j & 1) * (x & ((1 << j) - 1)) + (x >> j & 1) * (a & ((1 << j) - 1)) << j) + ((a & x) >> j & 1) * 4**j
         for j in range(9)
     ]
-    parity = reduce(xor, rows)
-    lost = (parity & LOST_COLUMNS[shift]) + (rows[1] & LOST_IN_ROW_1 if shift else 0)
-    return rne_shift(a * x - lost, shift)
+    total, carry = _add_row(row[8], row[7], row[6])
+    total, carry = _add_row(total, carry, row[5])
+    sum_4, carry_4 = _add_row(total, carry, row[4])
+    sum_3, carry_3 = _add_row(sum_4, carry_4, row[3])
+    sum_2, carry_2 = _add_row(sum_3, carry_3, row[2])
+    lost = ONE_STEP if shift == EXTENSION_STEP else TWO_STEPS
+    kept = (
+        a * x
+        - ((sum_4 | carry_4) & lost.either_4)
+        - (sum_4 & lost.sum_4)
+        - (sum_3 & lost.sum_3)
+        - (carry_2 & lost.carry_2)
+        - (sum_2 & lost.sum_2)
+        - (row[1] & lost.row_1)
+    )
+    odd = kept >> shift
+    if shift != EXTENSION_STEP:
+        odd = odd ^ carry_4 >> TIE_CARRY
+    return kept + (1 << shift - 1) - 1 + (odd & 1) >> shift
 
 
 def _term(a: int, x: int, fmt: BlockFormat) -> int:

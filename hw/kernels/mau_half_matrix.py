@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from hw.formats.descriptor import SINGLE, FloatFormat
-from hw.formats.multiply_add import EXTENSION_STEP, LOST_COLUMNS, LOST_IN_ROW_1
+from hw.formats.multiply_add import EXTENSION_STEP, ONE_STEP, TIE_CARRY, TWO_STEPS
 from hw.kernels.abi import LANES
 from hw.kernels.bits import U0, U1, WORD, I, U, as_halfwords, dot_halves, out_of_line, stack_halfwords, stack_words
 from hw.kernels.mau_single_matrix import make_finish
@@ -19,8 +19,10 @@ _S9, _S15, _S16, _S32, _S48, _S57 = U(9), U(15), U(16), U(32), U(48), U(57)
 _E6, _M9 = U(63), U(511)
 _EXPONENTS = U(0x7E007E007E007E00)
 _STEP = U(EXTENSION_STEP)
-_LOST_IF_ONE, _LOST_IF_BOTH = U(LOST_COLUMNS[EXTENSION_STEP]), U(LOST_COLUMNS[2 * EXTENSION_STEP])
-_LOST_IN_ROW_1 = U(LOST_IN_ROW_1)
+_ONE_SUM_2, _ONE_ROW_1 = U(ONE_STEP.sum_2), U(ONE_STEP.row_1)
+_TWO_EITHER_4, _TWO_SUM_4, _TWO_SUM_3 = U(TWO_STEPS.either_4), U(TWO_STEPS.sum_4), U(TWO_STEPS.sum_3)
+_TWO_CARRY_2, _TWO_SUM_2, _TWO_ROW_1 = U(TWO_STEPS.carry_2), U(TWO_STEPS.sum_2), U(TWO_STEPS.row_1)
+_TIE_CARRY = U(TIE_CARRY)
 
 
 def _unlike(x: Any, first: Any) -> Any:
@@ -89,6 +91,19 @@ def _extended_sums(mat: Any, s0: Any, par: Any, row_exponents: Any, x_exponents:
                 sums[(row & 3) * LANES + c * 64 + (row >> 2) * 16 + m] = total
 
 
+def _row(a: Any, x: Any, j: Any) -> Any:
+    """Adder row j of the half multiplier: bit j of one field with bits up to j of the other."""
+    bit = U1 << U(j)
+    below = bit - U1
+    row = (x & below & U0 - (a >> U(j) & U1)) + (a & below & U0 - (x >> U(j) & U1)) + (a & x & bit)
+    return row << U(j)
+
+
+def _carries(total: Any, carry: Any, row: Any) -> Any:
+    """Carry vector of a carry-save adder."""
+    return (total & carry | total & row | carry & row) << U1
+
+
 def _rounded_term(a: Any, x: Any) -> Any:
     """Product of two half elements as int64 bits, 6 bits lower for each extended factor (exponent field 0).
 
@@ -98,18 +113,21 @@ def _rounded_term(a: Any, x: Any) -> Any:
     x_shift = _STEP if x >> _S9 & _E6 == U0 else U0
     negative = (a ^ x) >> _S15 & U1
     a, x, shift = a & _M9, x & _M9, a_shift + x_shift
-    parity, row_1 = U0, U0
-    for j in range(9):
-        bit = U1 << U(j)
-        row = (x & (bit - U1) & U0 - (a >> U(j) & U1)) + (a & (bit - U1) & U0 - (x >> U(j) & U1)) + (a & x & bit)
-        parity ^= row << U(j)
-        row_1 = row << U1 if j == 1 else row_1
-    lost = (parity & _LOST_IF_BOTH) + (row_1 & _LOST_IN_ROW_1)
-    lost = lost if shift > _STEP else (parity & _LOST_IF_ONE) + (row_1 & _LOST_IN_ROW_1)
-    product = a * x - (lost if shift != U0 else U0)
-    half = (U1 << shift) >> U1
-    bias = half - U1 + (product >> shift & U1)
-    n = (product + (bias if shift != U0 else U0)) >> shift
+    row_8, row_7, row_6, row_5, row_4 = _row(a, x, 8), _row(a, x, 7), _row(a, x, 6), _row(a, x, 5), _row(a, x, 4)
+    row_3, row_2, row_1 = _row(a, x, 3), _row(a, x, 2), _row(a, x, 1)
+    sum_6, carry_6 = row_8 ^ row_7 ^ row_6, _carries(row_8, row_7, row_6)
+    sum_5, carry_5 = sum_6 ^ carry_6 ^ row_5, _carries(sum_6, carry_6, row_5)
+    sum_4, carry_4 = sum_5 ^ carry_5 ^ row_4, _carries(sum_5, carry_5, row_4)
+    sum_3, carry_3 = sum_4 ^ carry_4 ^ row_3, _carries(sum_4, carry_4, row_3)
+    sum_2, carry_2 = sum_3 ^ carry_3 ^ row_2, _carries(sum_3, carry_3, row_2)
+    one = (sum_2 & _ONE_SUM_2) + (row_1 & _ONE_ROW_1)
+    two = ((sum_4 | carry_4) & _TWO_EITHER_4) + (sum_4 & _TWO_SUM_4) + (sum_3 & _TWO_SUM_3)
+    two += (carry_2 & _TWO_CARRY_2) + (sum_2 & _TWO_SUM_2) + (row_1 & _TWO_ROW_1)
+    lost = two if shift > _STEP else one
+    kept = a * x - (lost if shift != U0 else U0)
+    odd = kept >> shift ^ (carry_4 >> _TIE_CARRY if shift > _STEP else U0)
+    bias = ((U1 << shift) >> U1) - U1 + (odd & U1)
+    n = (kept + (bias if shift != U0 else U0)) >> shift
     return (n ^ U0 - negative) + negative
 
 
