@@ -38,7 +38,8 @@ def _block(rule: str, rows: int = 60) -> Compiled:
 
 
 def _types(compiled: Compiled) -> dict[str, MNType]:
-    return {name: value.dtype for name, value in compiled.graph.values.items()}
+    """Element types of the floating-point values; tables that moves need are integers."""
+    return {name: value.dtype for name, value in compiled.graph.values.items() if value.dtype.is_float}
 
 
 def test_mixed_keeps_half_to_the_products() -> None:
@@ -63,6 +64,21 @@ def test_half_converts_for_layers_that_have_none() -> None:
     types = _types(compiled)
     assert types["a"] is types["b"] is types["s"] is MNType.HALF
     assert [n.op_type for n in compiled.graph.nodes].count("Cast") == 2
+
+
+def test_products_are_single_too_under_float() -> None:
+    assert set(_types(_block("float")).values()) == {MNType.FLOAT}
+
+
+def test_a_weight_for_both_banks_is_alike_in_all_l1bs() -> None:
+    """Its download gives each bank the parts of both: by broadcast, since no digit of it names the L1Bs."""
+    rng = np.random.default_rng(6)
+    w = rng.standard_normal((32, 20)).astype(np.float32)
+    nodes = [helper.make_node("Gemm", ["x", "w"], ["y"], transB=1)]
+    feeds = {"x": rng.standard_normal((50, 20)).astype(np.float32), "w": w}
+    options = Options.resolve({"float_dtype": "float"}, {})
+    _, got = run(nodes, feeds, {"y": ("f", (50, 32))}, options=options)
+    np.testing.assert_allclose(got["y"], feeds["x"] @ w.T, atol=1e-3)
 
 
 def test_float_has_no_half() -> None:

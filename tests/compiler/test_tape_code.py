@@ -1,0 +1,77 @@
+"""What a tape becomes: lines of common operators (docs/elementwise.md), and refusals of impossible tapes."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.emit.asm import Asm
+from compiler.emit.tape import Formula, Tape
+from compiler.emit.tape_code import Place, address, emit_tape
+from compiler.errors import CompilerError
+from compiler.layers import formulas, transcendental
+from hw.program import Step
+from isa import parse_item
+from isa.pack import pack
+
+WORDS_16 = tuple(range(8))
+
+
+def _lines(formula: Formula, arity: int) -> int:
+    """Packed lines for 16 words; operands in LM0 and LM1 in turn, the result in LM1."""
+    tape = Tape()
+    tape.finish(formula(tape, *[tape.input() for _ in range(arity)]))
+    asm = Asm()
+    operands = [Place("mn"[k % 2], 64 * k, WORDS_16) for k in range(arity)]
+    emit_tape(asm, tape, operands, Place("n", 1024, WORDS_16))
+    return len(pack([Step(items=(parse_item(text),), text=text, line=k) for k, text in enumerate(asm)]))
+
+
+@pytest.mark.parametrize(
+    "formula, arity, most",
+    [
+        (formulas.relu, 1, 2),
+        (formulas.add, 2, 4),
+        (formulas.sub, 2, 4),
+        (transcendental.exponential, 1, 39),
+        (transcendental.square_root, 1, 24),
+        (transcendental.reciprocal, 1, 33),
+        (transcendental.divide, 2, 37),
+        (transcendental.logarithm, 1, 56),
+    ],
+)
+def test_lines_for_sixteen_words(formula: Formula, arity: int, most: int) -> None:
+    assert _lines(formula, arity) <= most
+
+
+def test_addresses_are_spelled_shortly() -> None:
+    assert address([8, 8, 8, 8]) == "8"
+    assert address([8, 10, 12, 14]) == "8v"
+    assert address([8, 12, 16, 20]) == "8v4"
+    assert address([0, 2, 2, 2]) == "[0,2,2,2]"
+
+
+def test_three_values_from_two_register_files_are_refused() -> None:
+    tape = Tape()
+    x = tape.input()
+    a, b, c = (tape.mul(x, tape.number(float(k))) for k in (2, 3, 5))
+    tape.mul(x, x)
+    tape.finish(tape.fma(a, b, c))
+    place = Place("m", 0, WORDS_16)
+    with pytest.raises(CompilerError, match="reads 3 values from the GRFs"):
+        emit_tape(Asm(), tape, [place], Place("n", 0, WORDS_16))
+
+
+def test_t_holds_one_value_at_a_time() -> None:
+    tape = Tape()
+    x = tape.input()
+    a = tape.hold(tape.mul(x, x))
+    b = tape.hold(tape.mul(x, x))
+    tape.finish(tape.mul(a, b))
+    place = Place("m", 0, WORDS_16)
+    with pytest.raises(CompilerError, match="overwrites what T holds"):
+        emit_tape(Asm(), tape, [place], Place("n", 0, WORDS_16))
+
+
+def test_constants_must_be_singles() -> None:
+    with pytest.raises(CompilerError, match="no single-precision number"):
+        Tape().number(0.1)
