@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.graph import MNGraph, MNNode
+from compiler.layers.base import own_inputs
 from compiler.layout.indexmap import row_major_strides
 from compiler.layout.levels import IntArray
 from compiler.switch.windows import windows
@@ -47,7 +48,7 @@ def _evaluated(node: MNNode, graph: MNGraph, numbers: dict[int, IntArray]) -> li
     from compiler.pfvm.operators import OPERATORS, Call
 
     inputs: list[torch.Tensor | None] = []
-    for position, name in enumerate(node.inputs):
+    for position, name in enumerate(own_inputs(node)):
         if position in numbers:
             inputs.append(torch.from_numpy(numbers[position]))
         elif not name or graph.values[name].constant is None:

@@ -76,9 +76,11 @@ class Maker:
     def input(self, kind: str, shape: Shape) -> Value:
         value = Value(f"x{len(self.inputs)}", kind, shape)
         rng = self.rng()
-        data: NDArray[Any] = (
-            rng.integers(-5, 6, shape) if kind == "int" else rng.standard_normal(shape).astype(np.float32)
-        )
+        data: NDArray[Any] = {
+            "int": rng.integers(-5, 6, shape),
+            "bool": rng.integers(0, 2, shape).astype(bool),
+            "float": rng.standard_normal(shape).astype(np.float32),
+        }[kind]
         self.feeds[value.name] = np.asarray(data)
         self.inputs[value.name] = value
         self.values.append(value)
