@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -189,3 +190,17 @@ class TestRefusals:
         with pytest.raises(CompileError, match="Erf"):
             context.compile(lambda i: {"y": torch.erf(i["x"])}, {"x": X}, tmp_path / "c")
         assert os.listdir(tmp_path) == []
+
+
+def test_node_simulations_are_cached_when_programs_are_not(context: Context, net: Net, tmp_path: Path) -> None:
+    cache = CacheOptions(tmp_path / "cache", enable_app_cache=False)
+    options = {"option_json": "O1", "envs": {"CODEGEN_SA_STEPS": 10}}
+    context.compile(net.logits, {"x": X}, tmp_path / "a", options=options, cache_options=cache, quiet=True)
+    assert not (tmp_path / "cache" / "app").exists()
+    counts = []
+    for name in ("b", "c"):
+        cache = CacheOptions(tmp_path / "cache", enable_app_cache=False, enable_codegen_cache=name == "b")
+        context.compile(net.logits, {"x": X}, tmp_path / name, options=options, cache_options=cache, quiet=True)
+        counts.append(json.loads((tmp_path / name / "simulation_result.json").read_text()))
+    assert counts[0]["measured"] == 0 and counts[0]["from_cache"] == counts[1]["measured"] > 0
+    assert (tmp_path / "b" / "model.vsm").read_bytes() == (tmp_path / "c" / "model.vsm").read_bytes()
