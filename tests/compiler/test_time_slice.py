@@ -96,7 +96,7 @@ def test_chain_of_relus(scheduler: str, shape: list[int], budget: float, axis: i
     [
         *((scheduler, 0.04, "legacy") for scheduler in SCHEDULERS),
         ("spill_opt", 0.02, "legacy"),
-        ("reuse_consecutive", 0.02, "lpz"),
+        pytest.param("reuse_consecutive", 0.02, "lpz", marks=pytest.mark.slow),
     ],
 )
 def test_classifier_with_little_local_memory(scheduler: str, budget: float, planner: str) -> None:
@@ -106,6 +106,12 @@ def test_classifier_with_little_local_memory(scheduler: str, budget: float, plan
     feeds = {"x": rng.random((331, 90), dtype=np.float32), "t": rng.integers(0, 10, 331)}
     compiled = _check(model, feeds, scheduler=scheduler, layout_planner=planner, sram_budget=budget)
     assert slices(compiled)
+
+
+def test_annealing_works_on_slices() -> None:
+    options = {"scheduler": "auto_recompute_sa", "envs": {"CODEGEN_SA_STEPS": 100}}
+    compiled = _check(_relus([301, 67]), {"x": _noise([301, 67])}, sram_budget=0.01, **options)
+    assert slices(compiled)["x"] == 3
 
 
 def test_rows_beyond_the_accumulators_of_one_pass() -> None:
@@ -200,3 +206,41 @@ def test_graph_before_the_fork(tmp_path: Path) -> None:
     whole = compile_model(_relus([3, 7]), options)
     write_artifacts(whole, options, tmp_path / "whole")
     assert (tmp_path / "whole" / "time_slice.txt").read_text() == (tmp_path / "whole" / "l3ir.txt").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("shape", [[4096, 1024], [3001, 2570]])
+def test_sizes_beyond_local_memory(scheduler: str, shape: list[int]) -> None:
+    nodes = [helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("Relu", ["a"], ["y"])]
+    model = models.build(
+        nodes, {"x": ("float", shape), "b": ("float", shape[1:])}, {"y": ("float", shape)}, {"a": ("float", shape)}
+    )
+    feeds = {"x": _noise(shape), "b": _noise(shape[1:])}
+    compiled = _compile(model, scheduler=scheduler)
+    assert slices(compiled)["x"] > 1
+    raw = run_reference(compiled.graph, feeds)
+    np.testing.assert_array_equal(machine.run(compiled, feeds)["y"], _stored(compiled, raw, "y"))
+
+
+@pytest.mark.slow
+def test_sum_of_three_million_elements() -> None:
+    node = helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0)
+    model = models.build([node], {"x": ("int", [3001, 1000])}, {"s": ("int", [])})
+    x = np.random.default_rng(10).integers(-(2**20), 2**20, (3001, 1000))
+    compiled = _compile(model)
+    assert slices(compiled)["x"] > 1
+    assert int(machine.run(compiled, {"x": x})["s"].view(np.int32)) == int(x.sum().astype(np.int32))
+
+
+@pytest.mark.slow
+def test_product_of_five_thousand_rows() -> None:
+    node = helper.make_node("Gemm", ["x", "w"], ["y"], transB=1)
+    model = models.build(
+        [node], {"x": ("float", [5003, 512])}, {"y": ("float", [5003, 300])}, constants={"w": _noise([300, 512], 11)}
+    )
+    feeds = {"x": _noise([5003, 512])}
+    compiled = _compile(model, sram_budget=0.25)
+    assert slices(compiled)
+    raw = run_reference(compiled.graph, feeds)
+    np.testing.assert_array_equal(machine.run(compiled, feeds)["y"], _stored(compiled, raw, "y"))
