@@ -244,3 +244,11 @@ def test_product_of_five_thousand_rows() -> None:
     assert slices(compiled)
     raw = run_reference(compiled.graph, feeds)
     np.testing.assert_array_equal(machine.run(compiled, feeds)["y"], _stored(compiled, raw, "y"))
+
+
+def test_a_large_value_that_is_needed_along_two_axes_is_named() -> None:
+    nodes = [helper.make_node("ArgMax", ["x"], [f"y{axis}"], axis=axis, keepdims=0) for axis in (0, 1)]
+    outputs = {"y0": ("int", [300]), "y1": ("int", [301])}
+    model = models.build(nodes, {"x": ("float", [301, 300])}, outputs)
+    with pytest.raises(DoesNotFit, match=r"'x' \(301, 300\) is needed in time slices along axes 1 and 0"):
+        _compile(model, sram_budget=0.03)
