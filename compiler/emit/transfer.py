@@ -18,6 +18,7 @@ kind of instruction.  With i the index inside an L1B and j inside an L2B (isa.md
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,6 +31,8 @@ L1BM_CHUNK = 2048
 L2BM_CHUNK = 8192
 L2BM_HALF = 16384
 L1BM_HALF = 4096
+#: Long words that arrive while a transfer starts up: 200 cycles at 16 a cycle (timing.md 3.1, 5.2).
+START_LW = 3200
 DOWN = {L2bUse.SPLIT: "mvp", L2bUse.COPIED: "mvb", L2bUse.GROUPS: "mvb2", L2bUse.BANKS: "mvb4"}
 LOAD = {64: "l1bmd", 4: "l1bmm", 1: "l1bmp"}
 UP = {L2bUse.SPLIT: "mvp", L2bUse.COPIED: "mvrlbor", L2bUse.GROUPS: "mvp", L2bUse.BANKS: "mvr4lbor"}
@@ -83,6 +86,22 @@ class Route:
         end = self.num_lw if end is None else min(end, self.num_lw)
         return [(a, min(self.chunk, end - a)) for a in range(start, end, self.chunk)]
 
+    def pieces(self, start: int = 0, end: int | None = None) -> list[list[tuple[int, int]]]:
+        """The ranges that one MV of a download brings: as many as half of L2BM holds.
+
+        What all L1Bs get alike leaves L2BM no faster than it arrives.  So of the last two pieces the second is the
+        smaller one, by what leaves while its transfer starts up.
+        """
+        ranges = self.ranges(start, end)
+        each = self.l2_count(self.chunk)
+        most = max(1, L2BM_HALF // each)
+        sizes = [most] * (len(ranges) // most) + [len(ranges) % most] * (len(ranges) % most > 0)
+        if not self.l1b_split and (rest := sum(sizes[-2:])) * each > 2 * START_LW:
+            last = max(rest - most, (rest - START_LW // each) // 2, 1)
+            sizes[-2:] = [rest - last, last]
+        starts = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
+        return [ranges[a:b] for a, b in itertools.pairwise(starts)]
+
 
 def download(
     asm: Asm, route: Route, dram: int, lm: str, addr: int, start: int = 0, end: int | None = None
@@ -94,15 +113,19 @@ def download(
     The upper half of L2BM comes first: a matrix product that follows fills the lower one first, so its transfer need
     not wait.
     """
-    ranges = route.ranges(start, end)
-    pending = [_dram_to_l2(asm, route, dram, 1, *ranges[0])]
-    for k, (first, count) in enumerate(ranges):
-        if k + 1 < len(ranges):
-            pending.append(_dram_to_l2(asm, route, dram, k % 2, *ranges[k + 1]))
+    pieces = [(part, part[0][0], sum(count for _, count in part)) for part in route.pieces(start, end)]
+    pending = [_dram_to_l2(asm, route, dram, 1, *pieces[0][1:])]
+    number = 0
+    for k, (part, begin, _) in enumerate(pieces):
+        if k + 1 < len(pieces):
+            pending.append(_dram_to_l2(asm, route, dram, k % 2, *pieces[k + 1][1:]))
         for tag in pending[k]:
             asm.wait(tag)
-        _l2_to_l1(asm, route, (k + 1) % 2, count)
-        _l1_to_pe(asm, route, (k + 1) % 2, lm, addr + 2 * first, count)
+        for first, count in part:
+            l2 = (k + 1) % 2 * L2BM_HALF + (route.l2_count(first - begin) if first > begin else 0)
+            number += 1
+            _l2_to_l1(asm, route, l2, number % 2, count)
+            _l1_to_pe(asm, route, number % 2, lm, addr + 2 * first, count)
 
 
 def upload(asm: Asm, route: Route, lm: str, addr: int, dram: int) -> None:
@@ -142,8 +165,8 @@ def _l2_to_dram(asm: Asm, route: Route, dram: int, half: int, first: int, count:
     return [asm.mv(UP[route.l2b], size, f"$lc{buffer}{bank or bank0} $d{dst}") for bank, dst, size in moves]
 
 
-def _l2_to_l1(asm: Asm, route: Route, half: int, count: int) -> None:
-    l2, l1, total = half * L2BM_HALF, half * L1BM_HALF, count * route.per_address
+def _l2_to_l1(asm: Asm, route: Route, l2: int, half: int, count: int) -> None:
+    l1, total = half * L1BM_HALF, count * route.per_address
     if route.l1b_split:
         for k in range(round_up(total, 32) // 32):
             asm.op(f"l2bmd $lc{l2 + 256 * k} $lb{l1 + 32 * k}")
@@ -241,7 +264,7 @@ def add_up(asm: Asm, route: Route, source: tuple[str, int], target: tuple[str, i
     for first, count in route.ranges():
         pe_to_l1(asm, route, 0, source[0], source[1] + 2 * first, count)
         _sum_l1(asm, route, 0, count, prec)
-        _l2_to_l1(asm, route, 0, count)
+        _l2_to_l1(asm, route, 0, 0, count)
         _l1_to_pe(asm, route, 0, target[0], target[1] + 2 * first, count)
 
 
