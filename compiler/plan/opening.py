@@ -154,7 +154,7 @@ def _loss(o: Opener, log_probabilities: str) -> None:
     loss = o.like("Neg", _picked(o, log_probabilities, column, 1))
     weight = ""
     if len(o.node.inputs) > 2 and o.node.inputs[2]:
-        spread = o.make("Reshape", o.node.inputs[2], shape=[shape[1], *[1] * (len(shape) - 2)])
+        spread = o.make("Reshape", o.node.inputs[2], shape=[1, shape[1], *[1] * (len(shape) - 2)])
         weight = _picked(o, spread, column, 1)
     if "ignore_index" in o.node.attrs:
         ignored = o.constant(int(o.node.attrs["ignore_index"]), o.kind(column))
