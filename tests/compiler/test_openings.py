@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from compiler.pfvm import optimize
 from tests.compiler import machine, models
 
 OPTIONS = Options.resolve({}, {})
+SLOW = partial(pytest.param, marks=pytest.mark.slow)
 
 
 def _on_chip(model: onnx.ModelProto, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -54,7 +56,7 @@ def _softmax(x: NDArray[Any], axis: int) -> NDArray[Any]:
     return powers / powers.sum(axis=axis, keepdims=True)
 
 
-@pytest.mark.parametrize("shape, axis", [((125, 10), 1), ((7, 300), 0), ((3, 5, 6), -1)])
+@pytest.mark.parametrize("shape, axis", [((125, 10), 1), SLOW((7, 300), 0), SLOW((3, 5, 6), -1)])
 def test_softmax(shape: tuple[int, ...], axis: int) -> None:
     x = np.random.default_rng(1).standard_normal(shape).astype(np.float32) * 5
     want = _softmax(x, axis)
@@ -62,7 +64,7 @@ def test_softmax(shape: tuple[int, ...], axis: int) -> None:
     np.testing.assert_allclose(_run("LogSoftmax", {"x": x}, shape, axis=axis), np.log(want), rtol=3e-6, atol=3e-6)
 
 
-@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize("axes", [SLOW((0,)), (1,), SLOW((0, 1))])
 def test_means_and_norms(axes: tuple[int, ...]) -> None:
     x = np.random.default_rng(2).standard_normal((70, 33)).astype(np.float32)
     wide = x.astype(np.float64)
@@ -79,8 +81,10 @@ def test_means_and_norms(axes: tuple[int, ...]) -> None:
         np.testing.assert_allclose(got, numbers.reshape(shape), rtol=3e-6, atol=1e-6, err_msg=op_type)
 
 
-@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "reduction, weighted",
+    [("mean", True), *(SLOW(*case) for case in (("mean", False), ("sum", False), ("sum", True), ("none", True)))],
+)
 def test_losses(reduction: str, weighted: bool) -> None:
     rng = np.random.default_rng(3)
     x, t = rng.standard_normal((70, 10)).astype(np.float32), rng.integers(0, 10, 70)

@@ -16,6 +16,7 @@ FLOAT, INT, HALF = MNType.FLOAT, MNType.INT, MNType.HALF
 NUMPY = {"ReduceSum": np.sum, "ReduceMax": np.max, "ReduceMin": np.min, "ReduceProd": np.prod}
 
 FAST = ("words and PEs", "MABs odd bits", "L1Bs in part", "rows of a matrix")
+FAST_SUMS = (*FAST, "few results, MABs", "MABs in fours, L1Bs", "L2Bs", "banks, groups alike", "all levels")
 EXTREMES = [("ReduceMax", FLOAT), ("ReduceMin", FLOAT), ("ReduceMax", INT), ("ReduceMin", INT)]
 
 #: name: (layout of the operand, reduced axes)
@@ -80,7 +81,7 @@ def _check(op_type: str, dtype: MNType, layout: str, axes: tuple[int, ...], *, k
         np.testing.assert_array_equal(raw.view(np.float32), want)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [n if n in FAST_SUMS else pytest.param(n, marks=pytest.mark.slow) for n in CASES])
 def test_sums_of_singles(name: str) -> None:
     layout, axes = CASES[name]
     _check("ReduceSum", FLOAT, layout, axes, keep=len(name) % 2 == 0)
