@@ -61,7 +61,7 @@ def build(schedule: Schedule, options: Options, phases: Phases, updates: Mapping
         in_place = share_addresses(schedule, updates)
         if not options["CODEGEN_IGNORE_LAYOUT_CHECK"]:
             schedule.graph.verify()
-        check_memory(schedule.graph, addresses.scratch)
+        check_memory(schedule.graph, addresses.scratch, in_place)
     with phases("emission"):
         text = emit_program(schedule.graph, addresses.scratch)
     with phases("assembly"):

@@ -8,7 +8,7 @@ alias that is elsewhere than its owner all show up.  Shares no code with the pla
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -27,16 +27,22 @@ class MemoryPlanError(CompilerError):
     """A planned graph loses values; the message lists where."""
 
 
-def check_memory(graph: MNGraph, scratch: Sequence[Mapping[str, int]]) -> None:
-    """Raise MemoryPlanError unless every read finds what its write left.  `scratch`: words per node and LM letter."""
-    problems = memory_problems(graph, scratch)
+def check_memory(graph: MNGraph, scratch: Sequence[Mapping[str, int]], replaced: Collection[str] = ()) -> None:
+    """Raise MemoryPlanError unless every read finds what its write left.
+
+    scratch: words per node and LM letter.  replaced: parameters whose new contents go over the old ones; those may be
+    gone at the end.
+    """
+    problems = memory_problems(graph, scratch, replaced)
     if problems:
         raise MemoryPlanError("\n  ".join([f"the memory plan has {len(problems)} problem(s):", *problems]))
 
 
-def memory_problems(graph: MNGraph, scratch: Sequence[Mapping[str, int]]) -> list[str]:
+def memory_problems(
+    graph: MNGraph, scratch: Sequence[Mapping[str, int]], replaced: Collection[str] = ()
+) -> list[str]:
     """Everything that is wrong with the places of the values; empty when the plan is sound."""
-    return _Shadow(graph, scratch).run()
+    return _Shadow(graph, scratch).run(replaced)
 
 
 class _Dram:
@@ -85,7 +91,7 @@ class _Shadow:
         self._next = 1
         self._problems: list[str] = []
 
-    def run(self) -> list[str]:
+    def run(self, replaced: Collection[str]) -> list[str]:
         graph = self._graph
         for name in (*graph.inputs, *graph.params):
             self._store(graph.values[name], "the host")
@@ -108,7 +114,8 @@ class _Shadow:
                 self._all_there(node, where)
                 if any((self._lm[place][start:end] != tag).any() for place, start, end, tag in used):
                     self._problems.append(f"{where} has its scratch where it makes its results")
-        for name in (*graph.params, *graph.outputs):
+        kept = [name for name in graph.params if name not in replaced]
+        for name in (*kept, *graph.outputs):
             self._read(name, "the end")
         return self._problems
 
