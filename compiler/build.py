@@ -63,7 +63,7 @@ def build(schedule: Schedule, options: Options, phases: Phases, updates: Mapping
             schedule.graph.verify()
         check_memory(schedule.graph, addresses.scratch, in_place)
     with phases("emission"):
-        text = emit_program(schedule.graph, addresses.scratch)
+        text = emit_program(schedule.graph, addresses.scratch, merge=options["CODEGEN_USE_MERGE"] > 0)
     with phases("assembly"):
         program = assemble(text, name="model.vsm")
     with phases("time model"):

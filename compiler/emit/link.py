@@ -1,9 +1,11 @@
-"""From a planned graph to VSM text: every node is emitted as straight-line code, and the whole is packed at once.
+"""From a planned graph to VSM text: every node is emitted as straight-line code, then linked (compiler.md 10).
 
-Packing across nodes merges layers: transfers of later layers start while earlier ones compute, and units that
-one layer leaves idle serve the next.  A pragma comment marks where a layer begins; a line belongs to the oldest layer
-that still has work on it or after it, so that the layers' cycles add up, and a layer that ran wholly in the shadow of
-others has none.
+Linked by merging (L1Merge), the default: the whole is packed at once.  Transfers of later layers start while earlier
+ones compute, and units that one layer leaves idle serve the next.  Linked by concatenation: every node is packed alone
+and follows the one before at a distance that no hazard exceeds; longer, and easier to read.
+
+A pragma comment marks where a layer begins; a line belongs to the oldest layer that still has work on it or after it,
+so that the layers' cycles add up, and a layer that ran wholly in the shadow of others has none.
 """
 
 from __future__ import annotations
@@ -21,12 +23,25 @@ from isa import parse_item, parse_mv
 from isa.pack import pack_traced, vsm_text
 
 PRAGMA = "#@layer "
+#: Steps between nodes that are packed alone: above every distance of hazards.md, so that none reaches across.
+SEPARATION = 16
 
 
-def emit_program(graph: MNGraph, scratch: Sequence[dict[str, int]]) -> str:
-    """VSM source of the whole graph."""
-    lines: list[Line] = []
-    names: list[str] = []
+def emit_program(graph: MNGraph, scratch: Sequence[dict[str, int]], *, merge: bool = True) -> str:
+    """VSM source of the whole graph.  `merge` False: every node is packed alone."""
+    bodies = _bodies(graph, scratch)
+    if not merge:
+        gap = f"nop/{SEPARATION}\n"
+        packed_alone = (vsm_text([line for line, _ in pack_traced(body)]) for _, body in bodies)
+        return gap.join(f"{PRAGMA}{name}\n{text}" for (name, _), text in zip(bodies, packed_alone, strict=True))
+    packed = pack_traced([line for _, body in bodies for line in body])
+    names = [name for name, _ in bodies]
+    return _with_pragmas([line for line, _ in packed], _layers([layer for _, layer in packed]), names)
+
+
+def _bodies(graph: MNGraph, scratch: Sequence[dict[str, int]]) -> list[tuple[str, list[Line]]]:
+    """(node, its straight-line code) of every node that has code; lines are numbered by the node."""
+    bodies: list[tuple[str, list[Line]]] = []
     first_tag = 1
     for node, words in zip(graph.nodes, scratch, strict=True):
         if node.op_type == "Constant":
@@ -39,10 +54,8 @@ def emit_program(graph: MNGraph, scratch: Sequence[dict[str, int]]) -> str:
         asm.wait_all()
         first_tag = asm.next_tag
         if asm.lines:
-            lines += [replace(_decode(text, node), line=len(names)) for text in asm]
-            names.append(str(node))
-    packed = pack_traced(lines)
-    return _with_pragmas([line for line, _ in packed], _layers([layer for _, layer in packed]), names)
+            bodies.append((str(node), [replace(_decode(text, node), line=len(bodies)) for text in asm]))
+    return bodies
 
 
 def _layers(oldest: Sequence[int | None]) -> list[int]:

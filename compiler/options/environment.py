@@ -76,8 +76,10 @@ ENVIRONMENT: tuple[OptionRecord, ...] = (
         6,
         "CODEGEN_USE_MERGE",
         "L1Merge: merge instruction sequences that use different resources.",
+        Integer(0),
+        1,
         used_in="compiler/emit/link.py",
-        note="always on: packing works across layers",
+        note="on unless set to 0, which links layers one after the other",
     ),
     _variable(
         7,
