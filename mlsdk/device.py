@@ -27,6 +27,11 @@ class MNDevice:
         """The runtime's device (for contexts)."""
         return self._device
 
+    @property
+    def seconds(self) -> dict[str, float]:
+        """The simulator's own wall time on this device so far, by what it was spent on; empty on pfvm devices."""
+        return self._device.seconds()
+
     def close(self) -> None:
         """Give the board back now; the device and its contexts cannot be used any more."""
         self._device.close()

@@ -66,6 +66,10 @@ class Device(ABC):
     def wait(self) -> None:
         """Return when all work that was asked for is done; raise what went wrong with it."""
 
+    def seconds(self) -> dict[str, float]:
+        """Wall time that simulating took so far, by what it was spent on."""
+        return {}
+
     @abstractmethod
     def close(self) -> None:
         """Give the device back.  Its tensors and functions must not be used any more."""

@@ -56,6 +56,10 @@ class BoardDevice(Device):
         if self._space is not None:
             self._space.executor.queue.drain()
 
+    def seconds(self) -> dict[str, float]:
+        """See Device.seconds."""
+        return {} if self._space is None else dict(self._space.executor.seconds)
+
     def close(self) -> None:
         """Release the board and its memories; a second call does nothing."""
         self._closed = True

@@ -13,6 +13,7 @@ from runtime.backend import DeviceFunction, DeviceTensor
 from runtime.board_tensor import BoardTensor, DramSpace
 from runtime.dram import Extent
 from runtime.errors import AppFileError
+from runtime.executor import TO_DEVICE
 from runtime.host import to_array
 from runtime.relocate import relocate, scratch_extents
 from runtime.specs import Spec, torch_dtype
@@ -55,7 +56,8 @@ class BoardFunction(DeviceFunction):
     def __call__(self, inputs: Mapping[str, torch.Tensor | DeviceTensor]) -> dict[str, DeviceTensor]:
         """Transpose the inputs that come from the host, queue the run and return; reading a result waits for it."""
         self._executor.check()
-        images = {name: _image(spec, inputs[name]) for name, spec in self._inputs.items()}
+        with self._executor.clocked(TO_DEVICE):
+            images = {name: _image(spec, inputs[name]) for name, spec in self._inputs.items()}
         results = {
             name: BoardTensor(self._space, spec.shape, torch_dtype(spec.onnx_dtype), None)
             for name, spec in self._outputs.items()

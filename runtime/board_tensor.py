@@ -17,6 +17,7 @@ import numpy as np
 from compiler.iospec import IOSpec
 from runtime.backend import DeviceTensor
 from runtime.dram import Extent
+from runtime.executor import TO_HOST
 from runtime.host import to_array, to_tensor
 from runtime.specs import Form, form_of
 from runtime.transfer import download, image_of, pack, read_image, write_image
@@ -105,7 +106,8 @@ class BoardTensor(DeviceTensor):
         self._space.executor.queue.drain()
         current = self._current_copy()
         if current is not None:
-            return to_tensor(download(self._space.executor.board, current.spec, addr=current.addr), self.dtype)
+            with self._space.executor.clocked(TO_HOST):
+                return to_tensor(download(self._space.executor.board, current.spec, addr=current.addr), self.dtype)
         assert self._host is not None  # a tensor without a value on either side cannot be made
         return self._host.detach().clone()
 

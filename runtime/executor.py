@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from runtime.dram import DramAllocator
@@ -15,13 +19,15 @@ if TYPE_CHECKING:
     from hw.program import Program
     from hw.state import Board
 
+VALUE_PASS, TO_DEVICE, TO_HOST = "value pass", "host transposition", "device to host"
+
 
 class Executor:
     """Runs lowered programs on one board.
 
     `timed`: also account for time with the cycle model.  The chip is deterministic and its timing independent of
     data, so the time of a program is simulated once and holds for every run.  Whoever asks for a run puts it into
-    `queue`, which keeps the order.
+    `queue`, which keeps the order.  `seconds`: the simulator's own time by what it was spent on.
     """
 
     def __init__(self, *, timed: bool) -> None:
@@ -35,6 +41,16 @@ class Executor:
         self._failure: BaseException | None = None
         self._closed = False
         self.queue = WorkQueue("mncore2 board")
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def clocked(self, what: str) -> Iterator[None]:
+        """Add the wall time of the block to `seconds[what]`: what the simulator spends its own time on."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[what] += time.perf_counter() - begin
 
     def lower(self, program: Program) -> LoweredProgram:
         """Turn a decoded program into the engine's tables (reusable for any number of runs).  Raises ExecutionError."""
@@ -83,7 +99,8 @@ class Executor:
         """
         self.check()
         try:
-            lowered.run(self.board)
+            with self.clocked(VALUE_PASS):
+                lowered.run(self.board)
         except BaseException as error:  # also an interrupt from the keyboard leaves the memories half-way
             self._failure = error
             if isinstance(error, Exception):

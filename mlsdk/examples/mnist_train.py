@@ -84,7 +84,8 @@ def main(args: argparse.Namespace) -> list[float]:
     torch.manual_seed(0)
     train_loader, _ = mnist_loaders(BATCH, EVAL_BATCH)
     model = MNCoreClassifier()
-    context = Context(MNDevice(args.device))
+    device = MNDevice(args.device)
+    context = Context(device)
     Context.switch_context(context)
     optimizer = prepare(context, model)
     step = context.compile(
@@ -97,6 +98,8 @@ def main(args: argparse.Namespace) -> list[float]:
         print(f"train_step: {step.report['vsm_cycles']} cycles")
     losses = train(step, train_loader, args.iterations)
     context.synchronize()
+    for what, seconds in device.seconds.items():
+        print(f"{what}: {1e3 * seconds / args.iterations:.1f} ms per step")
     print(f"Data: {train_loader.source}\nsaved {save(args.outdir, model, optimizer)}")
     return losses
 
