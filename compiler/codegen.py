@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.graph import MNGraph
+from compiler.graph.value import LM_WORDS
 from compiler.iospec import IOSpec
 from compiler.nodesim import ResultStore
 from compiler.phases import Phases, Watcher, unwatched
@@ -76,6 +77,7 @@ def compile_model(
     phases = Phases(watcher)
     with phases("import"):
         graph = import_model(model)
+        graph.lm_lws = int(LM_WORDS * options["sram_budget"]) // 4 * 2
         label_genes(graph)
     with phases("dtype planner"):
         plan_dtypes(graph, options["float_dtype"])

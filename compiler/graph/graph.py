@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.graph.errors import GraphError, nearest
-from compiler.graph.value import Location, MNValue
+from compiler.graph.value import LM_WORDS, Location, MNValue
 
 
 @dataclass(slots=True)
@@ -36,6 +36,7 @@ class MNGraph:
 
     `inputs` are set for every call, `params` stay on the device between calls; both are defined before the first node.
     `images`: parameters that are a second DRAM image of another one, in another layout -> that one.
+    `lm_lws`: long words of each local memory that may be used.
     """
 
     nodes: list[MNNode] = field(default_factory=list)
@@ -44,6 +45,7 @@ class MNGraph:
     outputs: list[str] = field(default_factory=list)
     params: list[str] = field(default_factory=list)
     images: dict[str, str] = field(default_factory=dict)
+    lm_lws: int = field(default=LM_WORDS // 2, compare=False)
 
     def value(self, name: str) -> MNValue:
         """The value called `name`; GraphError with the nearest name when there is none."""
@@ -96,6 +98,7 @@ class MNGraph:
             list(self.outputs),
             list(self.params),
             dict(self.images),
+            self.lm_lws,
         )
 
     # -- consistency ---------------------------------------------------------------------------------------------

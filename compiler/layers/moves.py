@@ -12,7 +12,7 @@ from compiler.graph import MNGraph, MNNode
 from compiler.layers.base import Assignment, EmitContext, Layer, Raw, SliceAxis, same_axes
 from compiler.layers.layouts import default_layout
 from compiler.layout import Layout, Level, PadLayout
-from compiler.layout.l2b import gather_banks
+from compiler.layout.l2b import bank_stride, gather_banks
 
 
 class Move(Layer):
@@ -77,8 +77,7 @@ class BankDownload(Layer):
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
         source = ctx.graph.values[node.inputs[0]].layout
         assert source is not None
-        rows = next(axis for axis in source.layout.axes if any(sub.level is Level.L2B for sub in axis))
-        stride = 1 + sum(sub.span for sub in rows if sub.level is Level.ADDR)
+        stride = bank_stride(source.layout)
         reach = 1 + sum(sub.span for axis in source.layout.axes for sub in axis if sub.level is Level.ADDR)
         place = ctx.stream(node.outputs[0])
 

@@ -17,6 +17,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from compiler.layout import Broadcast, Layout, Level, PadLayout
 
@@ -133,7 +134,8 @@ def _rows(extent: int, stride: int, tile: int) -> list[Digit]:
     return [(extent // tile, Level.ADDR, tile * stride), (lanes, Level.ADDR, stride), (4, Level.ADDR, lanes * stride)]
 
 
-def tensor_layout(shape: Shape, spread: Spread, roles: Sequence[Role]) -> PadLayout:
+@lru_cache(maxsize=1 << 13)
+def tensor_layout(shape: Shape, spread: Spread, roles: tuple[Role, ...]) -> PadLayout:
     """The layout of a tensor of the product with the given roles."""
     axes: list[list[Digit]] = [[] for _ in roles]
     stride = 1

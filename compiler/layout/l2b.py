@@ -36,35 +36,63 @@ def l2b_use(layout: Layout) -> L2bUse:
     return L2bUse.SPLIT
 
 
+_ALL_BANKS = SubAxis(8, Level.L2B, 1)
+
+
+def _bank_axis(layout: Layout) -> int | None:
+    """The number of the axis that starts with `8_L2B:1`."""
+    return next((n for n, axis in enumerate(layout.axes) if axis.subaxes[:1] == (_ALL_BANKS,)), None)
+
+
+def can_gather(layout: Layout) -> bool:
+    """Whether `gather_banks` takes this layout."""
+    return _bank_axis(layout) is not None
+
+
+def bank_stride(layout: Layout) -> int:
+    """Distance in long words of the two banks' parts in `gather_banks` of a layout.
+
+    The least for which all addresses of the axis that starts with `8_L2B:1` lie below it and every other address digit
+    either does so too or has a multiple of it as its stride.  Raises LayoutError without such an axis.
+    """
+    number = _bank_axis(layout)
+    if number is None:
+        raise LayoutError(f"{layout} has no axis that starts with 8_L2B:1")
+    digits = [sub for _, _, sub in layout.digits(Level.ADDR) if sub.extent > 1]
+    least = 1 + sum(sub.span for sub in layout.axes[number] if sub.level is Level.ADDR)
+    for stride in range(least, layout.num_lw):
+        inner = [sub for sub in digits if sub.stride < stride]
+        if sum(sub.span for sub in inner) < stride and all(d.stride % stride == 0 for d in digits if d not in inner):
+            return stride
+    return max(least, 1 + sum(sub.span for sub in digits))
+
+
 def gather_banks(layout: Layout) -> Layout:
     """The layout in which both banks of a group hold what one of them held in `layout`.
 
-    The digit `8_L2B:1` that leads an axis becomes `4_L2B:2` and an address digit for the bank; the addresses inside
-    that digit keep their strides, the others double.  Raises LayoutError when no axis starts with `8_L2B:1`.
+    The digit `8_L2B:1` that leads an axis becomes `4_L2B:2` and an address digit for the bank (see `bank_stride`); the
+    addresses below it keep their strides, the others double.  Raises LayoutError when no axis starts with `8_L2B:1`.
     """
-    digit = SubAxis(8, Level.L2B, 1)
-    number = next((n for n, axis in enumerate(layout.axes) if digit in axis.subaxes[:1]), None)
-    if number is None:
-        raise LayoutError(f"{layout} has no axis that starts with 8_L2B:1")
-    inner = [sub for sub in layout.axes[number] if sub.level is Level.ADDR]
-    stride = 1 + sum(sub.span for sub in inner)
+    stride, number = bank_stride(layout), _bank_axis(layout)
     axes = []
     for n, axis in enumerate(layout.axes):
-        subs: list[SubAxis] = []
-        for sub in axis:
-            if sub == digit:
-                subs += [SubAxis(4, Level.L2B, 2), SubAxis(2, Level.ADDR, stride)]
-            elif sub.level is Level.ADDR and sub.stride >= stride and n != number:
-                subs.append(SubAxis(sub.extent, Level.ADDR, 2 * sub.stride))
-            else:
-                subs.append(sub)
+        subs = [SubAxis(4, Level.L2B, 2), SubAxis(2, Level.ADDR, stride)] if n == number else []
+        for sub in axis.subaxes[1:] if n == number else axis.subaxes:
+            doubled = sub.level is Level.ADDR and sub.stride >= stride
+            subs.append(SubAxis(sub.extent, Level.ADDR, 2 * sub.stride) if doubled else sub)
         axes.append(Axis(tuple(subs)))
     return Layout(tuple(axes), (*layout.broadcast, COPIED_BANKS))
 
 
 def banks_gathered(layout: Layout) -> bool:
-    """Whether `spread_banks` can undo a `gather_banks` here."""
-    return l2b_use(layout) is L2bUse.GROUPS and any(_leads_banks(axis) for axis in layout.axes)
+    """Whether this is the `gather_banks` of a layout, so that `spread_banks` undoes it."""
+    lead = next((axis.subaxes[1] for axis in layout.axes if _leads_banks(axis)), None)
+    if lead is None or l2b_use(layout) is not L2bUse.GROUPS:
+        return False
+    outer = [sub for _, _, sub in layout.digits(Level.ADDR) if sub.stride >= 2 * lead.stride]
+    return all(sub.stride % (2 * lead.stride) == 0 for sub in outer) and (
+        gather_banks(spread_banks(layout)).equivalent(layout)
+    )
 
 
 def _leads_banks(axis: Axis) -> bool:

@@ -155,7 +155,12 @@ class Layout:
 
     def canonical(self) -> Layout:
         """The same placement in normal form: subaxes merged, every copied level listed in the order of l3ir.txt."""
-        return Layout(canonical_axes(self.axes, self.broadcast), canonical_broadcast(self.axes, self.broadcast))
+        return self._canonical
+
+    @cached_property
+    def _canonical(self) -> Layout:
+        normal = Layout(canonical_axes(self.axes, self.broadcast), canonical_broadcast(self.axes, self.broadcast))
+        return self if str(normal) == str(self) else normal
 
     def equivalent(self, other: Layout) -> bool:
         """True when both place every element alike, however they are written."""

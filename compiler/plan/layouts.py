@@ -17,7 +17,7 @@ from compiler.layers.base import DIRTY, PadNeed
 from compiler.layers.layouts import default_layout
 from compiler.layers.registry import layer_of
 from compiler.layout import Level, PadLayout
-from compiler.layout.l2b import L2bUse, banks_gathered, gather_banks, l2b_use, spread_banks
+from compiler.layout.l2b import L2bUse, banks_gathered, can_gather, gather_banks, l2b_use, spread_banks
 from compiler.layout.time import addressed
 from compiler.plan.history import LayoutHistory
 from compiler.plan.layout_spec import LayoutSpecs
@@ -179,7 +179,7 @@ def with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool)
     if needed.num_slices > 1:
         return _sliced_anew(graph, value, needed)
     banked = l2b_use(needed.layout) is L2bUse.GROUPS and l2b_use(value.layout.layout) is L2bUse.SPLIT
-    if banked and name in graph.inputs and not streamed:
+    if banked and name in graph.inputs and not streamed and can_gather(value.layout.layout):
         return with_layout(graph, _both_banks(graph, value), needed, streamed=False)
     source, dtype = value.layout, value.dtype
     for layout in (*chain(source, needed, dtype), needed):

@@ -46,6 +46,7 @@ class TimeSlicer:
         self._limit = limit
         self._made_by = graph.producers()
         self._oversize: dict[str, int] = {}
+        self._scratch: dict[str, int] = {}
         self._wishes: dict[str, _Wish] = {}
         self._rejected: set[tuple[str, int]] = set()
         self._steps: dict[tuple[frozenset[str], int], int] = {}
@@ -114,6 +115,7 @@ class TimeSlicer:
                 scratch = [-(-words // 2) for words in layer.scratch(node, planned).values()]
                 most = max([0, *scratch])
                 if most > self._room:
+                    self._scratch[key_of(node)] = most
                     self._wish(key_of(node), -(-most // self._room))
         for node in self._graph.nodes:
             if node.op_type == "Constant":
@@ -214,6 +216,8 @@ class TimeSlicer:
         name = self._largest(names)
         size = self._oversize.get(name)
         what = f"value {name!r} {self._graph.values[name].shape}"
+        if size is None and key in self._scratch:
+            what, size = f"scratch of {node.op_type} {key!r}", self._scratch[key]
         needs = f"{what} needs {size} long words of local memory" if size else str(self._why or f"{what} is too large")
         return DoesNotFit(
             f"{needs}; the budget is {self._room}, and {node.op_type} {key!r} cannot be cut into time slices that fit",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.graph.value import LM_WORDS
 from compiler.switch.feeds import UNIT, ZERO_LWS
 from compiler.switch.selection import Selection
 
@@ -13,8 +12,8 @@ MOST = 512
 LEAST = 2 * UNIT
 
 
-def chunk_slots(selection: Selection, letters: Sequence[str], resident: int) -> int:
-    """Slots of a chunk when values and tables take `resident` long words of LM0 beside it.
+def chunk_slots(selection: Selection, letters: Sequence[str], room: int) -> int:
+    """Slots of a chunk when values and tables leave `room` long words of LM0.
 
     letters: the LM of each source.  0 when everything is read where it lies.
     """
@@ -22,8 +21,7 @@ def chunk_slots(selection: Selection, letters: Sequence[str], resident: int) -> 
         return 0
     unit = max(UNIT, *(feed.load.granule for feed in selection.feeds))
     whole = max(unit, -(-selection.slots // unit) * unit)
-    room = (LM_WORDS // 2 - resident - ZERO_LWS) // unit * unit
-    return min(whole, MOST, max(unit, LEAST, room))
+    return min(whole, MOST, max(unit, LEAST, (room - ZERO_LWS) // unit * unit))
 
 
 def scratch_words(chunk: int) -> int:
