@@ -15,17 +15,19 @@ from runtime.locks import BoardLock
 if TYPE_CHECKING:
     import torch
 
+    from hw.state.fill import Fill
     from runtime.app import App
 
 
 class BoardDevice(Device):
-    """`lock` None: the emulator, of which there can be any number."""
+    """`lock` None: the emulator, of which there can be any number.  `fill`: contents of the memories at the start."""
 
     uses_chip = True
 
-    def __init__(self, name: str, lock: BoardLock | None) -> None:
+    def __init__(self, name: str, lock: BoardLock | None, fill: Fill | None = None) -> None:
         super().__init__(name)
         self._lock = lock
+        self._fill = fill
         self._space: DramSpace | None = None
         self._closed = False
 
@@ -73,5 +75,5 @@ class BoardDevice(Device):
         if self._closed:
             raise DeviceError(f"the device {self.name} was closed")
         if self._space is None:
-            self._space = DramSpace(Executor(timed=self._lock is not None))
+            self._space = DramSpace(Executor(timed=self._lock is not None, fill=self._fill))
         return self._space

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from runtime.backend import Device
+from runtime.boards import read_fill
 from runtime.errors import UnknownDeviceError
 from runtime.locks import lock_board
 from runtime.settings import Settings
@@ -17,7 +18,8 @@ def open_device(name: str, settings: Settings | None = None) -> Device:
     """Open a device by its string.
 
     `mncore2:auto` takes the lowest free board, `mncore2:<index>` that board; both lock it against other processes
-    until the device is closed or its process ends.  `emu2` is the same chip without board lock and time model.
+    until the device is closed or its process ends, and start with what `gpfn3-smi clear` left in its memories.
+    `emu2` is the same chip without board lock and time model.
     `pfvm:*` run the compiled ONNX operator by operator on torch.  Raises UnknownDeviceError, DeviceBusyError or
     DeviceError.
     """
@@ -29,7 +31,12 @@ def open_device(name: str, settings: Settings | None = None) -> Device:
 
         settings = settings or Settings.load()
         index = None if rest[0] == "auto" else int(rest[0])
-        return BoardDevice(name, lock_board(settings.locks, index, settings.boards))
+        lock = lock_board(settings.locks, index, settings.boards)
+        try:
+            return BoardDevice(name, lock, read_fill(settings.locks, lock.index))
+        except BaseException:
+            lock.release()
+            raise
     if name == "emu2":
         from runtime.board_device import BoardDevice
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hw.model import Timing
     from hw.program import Program
     from hw.state import Board
+    from hw.state.fill import Fill
 
 VALUE_PASS, TO_DEVICE, TO_HOST = "value pass", "host transposition", "device to host"
 
@@ -27,14 +28,19 @@ class Executor:
 
     `timed`: also account for time with the cycle model.  The chip is deterministic and its timing independent of
     data, so the time of a program is simulated once and holds for every run.  Whoever asks for a run puts it into
-    `queue`, which keeps the order.  `seconds`: the simulator's own time by what it was spent on.
+    `queue`, which keeps the order.  `seconds`: the simulator's own time by what it was spent on.  fill: what the
+    memories hold at the start, zeros without one.
     """
 
-    def __init__(self, *, timed: bool) -> None:
+    def __init__(self, *, timed: bool, fill: Fill | None = None) -> None:
         from hw.state import Board
 
         self.timed = timed
         self.board: Board = Board()
+        if fill is not None:
+            from hw.state.fill import fill_board
+
+            fill_board(self.board, fill)
         self.memory = DramAllocator(len(self.board.dram[0]))
         self._busy_cycles = 0
         self._timings: dict[str, Timing] = {}

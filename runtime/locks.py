@@ -54,6 +54,27 @@ class BoardLock:
             self.release()
 
 
+def holder_of(folder: Path, index: int) -> int | None:
+    """Process id of the holder of board `index`, 0 when it is not known (another user's), None when it is free.
+
+    Looks at the system's list of file locks, so that asking never makes a board look taken to somebody else.
+    """
+    path = folder / f"board{index}.lock"
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+        fields = line.split()
+        if len(fields) > 5 and fields[1] == "FLOCK" and fields[5] == place:
+            try:
+                return int(path.read_text(encoding="ascii").strip() or 0)
+            except (OSError, ValueError):
+                return 0
+    return None
+
+
 def lock_board(folder: Path, index: int | None, count: int) -> BoardLock:
     """Lock board `index`, or for None the lowest free one of `count` (mlsdk.md 17.3).
 
