@@ -16,6 +16,7 @@ from compiler.iospec import IOSpec
 from compiler.nodesim import ResultStore
 from compiler.phases import Phases, Watcher, unwatched
 from compiler.plan.dtypes import plan_dtypes
+from compiler.plan.ends import Ends, Form
 from compiler.plan.fork import Template
 from compiler.plan.genes import label_genes
 from compiler.plan.history import LayoutHistory
@@ -64,12 +65,14 @@ def compile_model(
     options: Options,
     *,
     updates: Mapping[str, str] | None = None,
+    forms: Mapping[str, Form] | None = None,
     cache_dir: Path | None = None,
     watcher: Watcher = unwatched,
 ) -> Compiled:
     """Compile a model whose value_info is complete.  Raises CompilerError and its subclasses.
 
-    updates: parameter -> output that holds its new contents after a call.  cache_dir: where results of node simulation
+    updates: parameter -> output that holds its new contents after a call.  forms: inputs and outputs that must lie in
+    DRAM as they say.  cache_dir: where results of node simulation
     are kept; nothing else is written.  watcher: told the progress.
     """
     from compiler.pfvm import flops
@@ -81,9 +84,11 @@ def compile_model(
         label_genes(graph)
     with phases("dtype planner"):
         plan_dtypes(graph, options["float_dtype"])
+        ends = Ends(forms or {}, updates or {})
+        ends.fix(graph)
     specs = LayoutSpecs.load(options["layout_spec"], options["gemm_layout_spec"])
     store = None if cache_dir is None else ResultStore(cache_dir / "node_simulation")
-    search = Search(options, phases, specs, store, updates or {})
+    search = Search(options, phases, specs, store, ends)
     best = search.run(graph)
     if not options["CODEGEN_ALLOW_UNUSED_LAYOUT_SPEC"]:
         specs.check_used()

@@ -7,7 +7,7 @@ annealing and of a beam search around them, and never does worse than the simple
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from compiler.graph import MNGraph, to_l3ir
 from compiler.nodesim import ResultStore, SimulationSettings, simulate_nodes
 from compiler.nodesim.patterns import mode_for
 from compiler.phases import Phases
+from compiler.plan.ends import Ends
 from compiler.plan.history import LayoutHistory
 from compiler.plan.layout_spec import LayoutSpecs
 from compiler.plan.layouts import plan_layouts
@@ -42,7 +43,7 @@ class Search:
     phases: Phases
     specs: LayoutSpecs
     store: ResultStore | None = None
-    updates: Mapping[str, str] = field(default_factory=dict)
+    ends: Ends = field(default_factory=Ends)
     candidates: list[dict[str, Any]] = field(default_factory=list)
     simulation: dict[str, Any] = field(default_factory=dict)
     _seen: dict[str, Built] = field(default_factory=dict)
@@ -134,7 +135,7 @@ class Search:
         text = graph_text(schedule)
         if text in self._seen:
             return self._seen[text]
-        built = build(schedule, self.options, self.phases, self.updates)
+        built = build(schedule, self.options, self.phases, self.ends.updates)
         built = replace(
             built, layout=plan.name, scheduler=scheduler, history=plan.history, sliced=plan.slicer.outcome
         )
@@ -224,4 +225,7 @@ class Plan:
 
     def _layouts(self, graph: MNGraph) -> MNGraph:
         self.history = LayoutHistory()
-        return plan_layouts(graph, both_directions=self._both, specs=self._search.specs, history=self.history)
+        search = self._search
+        return plan_layouts(
+            graph, both_directions=self._both, specs=search.specs, history=self.history, ends=search.ends
+        )

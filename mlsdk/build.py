@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compiler.graph.mntype import OnnxType
 from compiler.phases import Watcher
+from mlsdk.iospec import IOSpec, form_of
 from runtime.app import ONNX, App
 from runtime.host import to_array
 from runtime.specs import TensorSpec
@@ -26,10 +27,13 @@ OPTIONS = "option.json"
 
 @dataclass(frozen=True)
 class ChipBuild:
-    """How code is generated for the chip: where node simulations are kept (None: nowhere), and who watches."""
+    """How code is generated for the chip: where node simulations are kept (None: nowhere), who watches, and what inputs
+    and outputs must be.
+    """
 
     simulations: Path | None
     watcher: Watcher
+    constraints: Mapping[str, IOSpec]
 
 
 def build_app(
@@ -101,7 +105,12 @@ def _build_for_chip(
     from compiler.codegen import compile_model
 
     compiled = compile_model(
-        optimised, options, updates=exported.updates, cache_dir=chip.simulations, watcher=chip.watcher
+        optimised,
+        options,
+        updates=exported.updates,
+        forms={name: form_of(name, spec) for name, spec in chip.constraints.items()},
+        cache_dir=chip.simulations,
+        watcher=chip.watcher,
     )
     write_artifacts(compiled, options, folder)
     return App(

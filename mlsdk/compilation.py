@@ -18,6 +18,7 @@ from mlsdk.build import ChipBuild, build_app
 from mlsdk.cache import CacheOptions
 from mlsdk.codegen_dir import APP, staged, warn_about_other, write_listing
 from mlsdk.errors import CompileError, CompileOptionError
+from mlsdk.iospec import IOSpec
 from mlsdk.naming import get_tensor_name
 from mlsdk.proxy import TensorLike, TensorProxy
 from mlsdk.registry import Registry
@@ -47,6 +48,7 @@ class Request:
     threads: int | None
     quiet: bool
     training: bool
+    constraints: Mapping[str, IOSpec]
 
 
 def compile_app(device: Device, registry: Registry, request: Request) -> App:
@@ -55,7 +57,7 @@ def compile_app(device: Device, registry: Registry, request: Request) -> App:
     options = _resolve_options(request)
     exported = _export(request)
     registered = _registered(exported, registry)
-    key = _key(device, exported, registered, options)
+    key = _key(device, exported, registered, options, request.constraints)
     caching = request.cache
     cache = AppCache(caching.directory) if caching is not None and caching.enable_app_cache else None
     simulations = Path(caching.directory) / CODEGEN if caching is not None and caching.enable_codegen_cache else None
@@ -68,7 +70,7 @@ def compile_app(device: Device, registry: Registry, request: Request) -> App:
             app = App.load(stage / APP)
         else:
             with _compiler_errors(), _progress(request) as watcher:
-                chip = ChipBuild(simulations, watcher) if device.uses_chip else None
+                chip = ChipBuild(simulations, watcher, request.constraints) if device.uses_chip else None
                 app = build_app(exported, registered, options, stage, chip)
             app.save(stage / APP)
             write_listing(stage, key)
@@ -114,8 +116,16 @@ def _registered(exported: Exported, registry: Registry) -> frozenset[str]:
     return frozenset(name for name, tensor in exported.params.items() if registry.contains(tensor))
 
 
-def _key(device: Device, exported: Exported, registered: frozenset[str], options: Options) -> str:
-    """What decides the program: graph, constants, options, kind of device, the compiler; not registered contents."""
+def _key(
+    device: Device,
+    exported: Exported,
+    registered: frozenset[str],
+    options: Options,
+    constraints: Mapping[str, IOSpec],
+) -> str:
+    """What decides the program: graph, constants, options, kind of device, specs of inputs and outputs, the compiler;
+    not registered contents.
+    """
     import onnx
 
     model = onnx.ModelProto()
@@ -124,7 +134,8 @@ def _key(device: Device, exported: Exported, registered: frozenset[str], options
         if initializer.name in registered:
             initializer.ClearField("raw_data")
     kind = b"chip" if device.uses_chip else b"pfvm"
-    return app_key(model, options, [kind, "\0".join(sorted(registered)).encode()])
+    specs = repr(sorted(constraints.items(), key=lambda item: item[0])).encode()
+    return app_key(model, options, [kind, "\0".join(sorted(registered)).encode(), specs])
 
 
 def _copy_optimised_model(options: Options, target: Path) -> None:

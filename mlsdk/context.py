@@ -115,8 +115,8 @@ class Context:
         reuse of finished programs. num_compiler_threads: None or -1 lets the compiler choose.  quiet: no notices.
         training: whether gradients are recorded while the function is traced.  export_kwargs: {"use_fx2onnx": True}
         is the only exporter.  optimizers: classes of torch optimizers, for the older training route that
-        options={"backprop": True} asks for (mlsdk.legacy).  io_spec_constraints: layouts that inputs and outputs must
-        have; a program that does not meet them is refused.  Raises CompileError or CompileOptionError.
+        options={"backprop": True} asks for (mlsdk.legacy).  io_spec_constraints: inputs and outputs that must lie on
+        the device as specs of another compiled function say.  Raises CompileError or CompileOptionError.
         """
         self._check_open()
         _check_exporter(export_kwargs)
@@ -125,12 +125,21 @@ class Context:
             function = LegacyStep(function, inputs, self._registry.legacy_optimizers)
             inputs = function.sample
         target = Path(codegen_dir)
+        constraints = dict(io_spec_constraints or {})
         request = Request(
-            function, inputs, target, dict(options or {}), cache_options, num_compiler_threads, quiet, training
+            function,
+            inputs,
+            target,
+            dict(options or {}),
+            cache_options,
+            num_compiler_threads,
+            quiet,
+            training,
+            constraints,
         )
         app = compile_app(self._device.backend, self._registry, request)
         compiled = self._load(target.name, app)
-        _check_constraints(compiled, io_spec_constraints or {})
+        _check_constraints(compiled, constraints)
         return compiled
 
     def compile_automap(
@@ -212,9 +221,13 @@ def _check_exporter(export_kwargs: Mapping[str, Any] | None) -> None:
 
 
 def _check_constraints(compiled: CompiledFunction, constraints: Mapping[str, IOSpec]) -> None:
+    """The compiler brings inputs and outputs into their forms; what is left are shapes and dtypes."""
     specs = {**compiled.output_specs, **compiled.input_specs}
     for key, wanted in constraints.items():
         if key not in specs:
             raise CompileError(f"io_spec_constraints: {key!r} is no input or output{did_you_mean(key, specs)}")
-        if not specs[key].is_memcopyable_to(wanted):
-            raise CompileError(f"io_spec_constraints: {key!r} became {specs[key]}, which cannot stand for {wanted}")
+        given, taken = specs[key], wanted
+        if key in compiled.input_specs:
+            given, taken = wanted, specs[key]
+        if not given.is_memcopyable_to(taken):
+            raise CompileError(f"io_spec_constraints: {key!r} became {specs[key]}, which does not agree with {wanted}")

@@ -58,12 +58,21 @@ class TraceError(MLSDKError, ValueError):
     """A trace cannot be written in the format that its file name asks for."""
 
 
+class ModelStructureError(MLSDKError, TypeError):
+    """A model without the attributes that its kind has, or that cannot be cut as asked."""
+
+
+class CacheStructureError(MLSDKError, TypeError):
+    """An object that is no key/value cache."""
+
+
 class StorageError(MLSDKError, ValueError):
     """A storage target that this build cannot reach."""
 
 
 __all__ = [
     "AppFileError",
+    "CacheStructureError",
     "CompileError",
     "CompileOptionError",
     "ContextClosedError",
@@ -76,6 +85,7 @@ __all__ = [
     "InputError",
     "MLSDKError",
     "MissingInputError",
+    "ModelStructureError",
     "RegistrationError",
     "RelocationError",
     "ShapeMismatchError",

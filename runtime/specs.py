@@ -60,7 +60,7 @@ class TensorSpec:
 Spec: TypeAlias = TensorSpec | IOSpec
 
 # What decides the bits of a DRAM image besides the values: images of equal form can be copied as they are.
-Form: TypeAlias = tuple[str, MNType, int]
+Form: TypeAlias = tuple[str, MNType, int | None]
 
 
 def form_of(spec: IOSpec) -> Form:
@@ -83,4 +83,5 @@ def spec_from_json(data: Mapping[str, Any]) -> Spec:
     if "layout" not in data:
         return TensorSpec(name, shape, element)
     layout = PadLayout(shape, Layout.parse(data["layout"]))
-    return IOSpec(name, shape, element, MNType(data["dtype"]), layout, int(data["addr"]), int(data["pad_bits"]))
+    pad = None if data["pad_bits"] is None else int(data["pad_bits"])
+    return IOSpec(name, shape, element, MNType(data["dtype"]), layout, int(data["addr"]), pad)

@@ -51,7 +51,7 @@ def pack(spec: IOSpec, array: np.ndarray) -> np.ndarray:
         raw = encode(array, spec.dtype)
     except DtypeError as error:
         raise ValueRangeError(f"{spec.name}: {error}") from error
-    return image_of(spec).pack(raw, spec.pad_bits)
+    return image_of(spec).pack(raw, spec.pad_bits or 0)
 
 
 def write_image(board: Board, spec: IOSpec, image: np.ndarray, *, addr: int | None = None) -> None:

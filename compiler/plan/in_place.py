@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.graph import Location, MNGraph
+from compiler.graph import Location, MNGraph, PadType
 from compiler.layout.image import DramImage
 from compiler.schedulers.placement import Schedule
 
@@ -33,7 +33,10 @@ def share_addresses(schedule: Schedule, updates: Mapping[str, str]) -> list[str]
 
 def _alike(graph: MNGraph, param: str, stored: str) -> bool:
     old, new = graph.values[param], graph.values[stored]
-    return old.dtype is new.dtype and old.layout is not None and old.layout == new.layout and stored not in graph.params
+    if old.layout is None or old.layout != new.layout or old.dtype is not new.dtype:
+        return False
+    padded_alike = not old.layout.is_padded or old.pad_type in (None, PadType.DIRTY, new.pad_type)
+    return padded_alike and stored not in graph.params
 
 
 def _written_after_reads(graph: MNGraph, param: str, stored: str) -> bool:

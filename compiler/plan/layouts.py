@@ -5,7 +5,7 @@ it does not, a MNCoreRefillPadding.  Parameters and inputs take the layout their
 whose other readers need another one, or other padding, gets a second image in DRAM (`MNGraph.images`).  Planning in
 both directions (`bidi`) does this twice: the second time, values for which nobody had a wish are wished for in the
 layout that their readers settled on the first time, so that wishes also travel from one operand to another.  Layout
-specs of the user come before any wish.
+specs of the user and forms that inputs and outputs must have (`plan.ends`) come before any wish.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from compiler.layers.registry import layer_of
 from compiler.layout import Level, PadLayout
 from compiler.layout.l2b import L2bUse, banks_gathered, can_gather, gather_banks, l2b_use, spread_banks
 from compiler.layout.time import addressed
+from compiler.plan.ends import Ends
 from compiler.plan.history import LayoutHistory
 from compiler.plan.layout_spec import LayoutSpecs
 from compiler.plan.tables import add_tables
@@ -34,6 +35,7 @@ class _Planning:
     wishes: Wishes
     specs: LayoutSpecs
     history: LayoutHistory
+    ends: Ends
     settled: Wishes = field(default_factory=dict)
 
 
@@ -43,18 +45,19 @@ def plan_layouts(
     both_directions: bool = False,
     specs: LayoutSpecs | None = None,
     history: LayoutHistory | None = None,
+    ends: Ends | None = None,
 ) -> MNGraph:
     """A new graph in which every value has a layout and every layer gets what it needs.
 
-    specs: layouts that the user fixed.  history: is told how every layout came about.
+    specs: layouts that the user fixed.  history: is told how every layout came about.  ends: forms of results.
     """
-    specs, history = specs or LayoutSpecs(), history or LayoutHistory()
+    specs, history, ends = specs or LayoutSpecs(), history or LayoutHistory(), ends or Ends()
     wishes = plan_wishes(graph)
     if both_directions:
-        first = _Planning(wishes, specs, LayoutHistory())
+        first = _Planning(wishes, specs, LayoutHistory(), ends)
         _planned(graph, first)
         wishes = {**first.settled, **wishes}
-    return _planned(graph, _Planning(wishes, specs, history))
+    return _planned(graph, _Planning(wishes, specs, history, ends))
 
 
 def _planned(graph: MNGraph, planning: _Planning) -> MNGraph:
@@ -110,7 +113,10 @@ def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:
     other = layer.instead(node, graph, known)
     if other is not None:
         node, layer, known = other, layer_of(other), known[: len(other.inputs)]
-    fixed_outputs = [planning.specs.output_layout(node, graph, k) for k in range(len(node.outputs))]
+    results = list(node.outputs)
+    fixed_outputs = [
+        planning.ends.layout(name) or planning.specs.output_layout(node, graph, k) for k, name in enumerate(results)
+    ]
     asked = [
         wishes.get(name) if fixed is None else fixed.layout
         for name, fixed in zip(node.outputs, fixed_outputs, strict=True)
@@ -134,7 +140,7 @@ def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:
         value = graph.values[name]
         value.layout = layout
         met = wish is not None and layout.layout.equivalent(wish)
-        reason = "as its readers wish" if fixed is None else "layout_spec: FixOutput"
+        reason = "as its readers wish" if fixed is None else _why_fixed(planning, name)
         tell(name, layout, reason if met else "what the operator gives", node)
         if layout.is_padded:
             value.pad_type = PadType(layer.result_padding(node, graph))
@@ -142,13 +148,21 @@ def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:
     for position, wanted in enumerate(fixed_outputs):
         if wanted is not None and not assignment.outputs[position].equivalent(wanted):
             _fix_output(graph, node, position, wanted)
-            tell(graph.nodes[-1].outputs[0], wanted, "layout_spec: FixOutput", node)
+            tell(results[position], wanted, _why_fixed(planning, results[position]), node)
+    for name in results:
+        kind = planning.ends.padding(name, graph)
+        if kind is not None:
+            _fix_padding(graph, name, kind)
 
 
 def _why_free(fixed: bool, wished: bool) -> str:
     if fixed:
         return "layout_spec: SwitchInput"
     return "as its first reader wishes" if wished else "nobody has a wish: the general layout"
+
+
+def _why_fixed(planning: _Planning, name: str) -> str:
+    return "layout_spec: FixOutput" if planning.ends.layout(name) is None else "io_spec_constraints"
 
 
 def _fix_output(graph: MNGraph, node: MNNode, position: int, wanted: PadLayout) -> None:
@@ -164,6 +178,21 @@ def _fix_output(graph: MNGraph, node: MNNode, position: int, wanted: PadLayout) 
     switch = MNNode("MNCoreLayoutSwitch", name, [made.name], [name])
     add_tables(graph, switch)
     graph.nodes.append(switch)
+
+
+def _fix_padding(graph: MNGraph, name: str, kind: PadType) -> None:
+    """Fill the padding of an output under its own name; a value in time slices keeps what it has."""
+    value = graph.values[name]
+    layout = value.layout
+    assert layout is not None
+    if not layout.is_padded or value.pad_type is kind or layout.num_slices > 1:
+        return
+    maker = next(node for node in reversed(graph.nodes) if name in node.outputs)
+    made = _derived(graph, value, "Unfilled", layout)
+    made.pad_type, value.pad_type = value.pad_type, kind
+    maker.outputs[maker.outputs.index(name)] = made.name
+    axes = [axis for axis, extent in enumerate(layout.shape) if extent != layout.padded_shape[axis]]
+    graph.nodes.append(MNNode("MNCoreRefillPadding", name, [made.name], [name], {"kind": str(kind), "axes": axes}))
 
 
 def with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool) -> str:

@@ -174,7 +174,8 @@ class _Builder:
                     )
             piece = self._new_piece(name, axis, group, "Split")
             graph = self._result.graph
-            if name not in self._made_by and name not in self._whole:
+            free = self._source.values[name].layout is None
+            if free and name not in self._made_by and name not in self._whole:
                 (graph.inputs if name in graph.inputs else graph.params).append(piece)
                 self._result.free[piece] = name
             else:

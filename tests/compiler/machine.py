@@ -19,7 +19,7 @@ from hw.state import Board
 def store(board: Board, spec: IOSpec, values: NDArray[Any]) -> None:
     """Put host values into DRAM as the program expects them."""
     image = DramImage(spec.layout, spec.dtype)
-    packed = image.pack(encode(np.asarray(values), spec.dtype), spec.pad_bits)
+    packed = image.pack(encode(np.asarray(values), spec.dtype), spec.pad_bits or 0)
     for group in range(4):
         board.dram[group][spec.addr : spec.addr + packed.shape[1]] = packed[group]
 
