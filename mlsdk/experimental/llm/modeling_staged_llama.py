@@ -20,8 +20,8 @@ _PARTS = ("embed_tokens", "rotary_emb", "layers", "norm")
 
 
 def split_llama(model: nn.Module, n_stages: int) -> list[nn.Module]:
-    """`FirstStage`, n_stages - 2 of `MiddleStage` with the decoder layers (as many in each, the last may have fewer), and
-    `LastStage`.
+    """`FirstStage`, n_stages - 2 of `MiddleStage` with equal shares of the decoder layers, and
+    `LastStage`.  The last middle stage may have fewer layers.
 
     Raises ModelStructureError for a model without the attributes above or a number of stages that leaves one empty.
     """
@@ -41,7 +41,8 @@ def split_llama(model: nn.Module, n_stages: int) -> list[nn.Module]:
             f"{len(groups) + 2}"
         )
     middle = [MiddleStage(group, number * size) for number, group in enumerate(groups)]
-    return [FirstStage(inner.embed_tokens, inner.rotary_emb), *middle, LastStage(inner.norm, model.lm_head)]
+    head: Any = model.lm_head
+    return [FirstStage(inner.embed_tokens, inner.rotary_emb), *middle, LastStage(inner.norm, head)]
 
 
 class FirstStage(nn.Module):
@@ -53,7 +54,8 @@ class FirstStage(nn.Module):
         self.rotary_emb = rotary_emb
 
     def forward(self, input_ids: torch.Tensor, position_ids: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Both int64 (batch, length) -> hidden_states_out (batch, length, hidden), position_embeddings_{cos,sin}_out."""
+        """Both (batch, length) -> hidden_states_out (batch, length, hidden) and position_embeddings_{cos,sin}_out.
+        """
         hidden_states = self.embed_tokens(input_ids)
         cos, sin = self.rotary_emb(hidden_states, position_ids)
         return {
