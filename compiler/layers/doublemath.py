@@ -1,0 +1,206 @@
+"""NumPy model of the chip's double-precision vector arithmetic, on raw bits of whole arrays (numerics.md 2, 3, 7).
+
+Written from the rules and not from the kernels.  All arguments and results are uint64 arrays of double patterns (or of
+64-bit integers where a function says so); arguments broadcast as NumPy does.  Products and sums are made of pairs of
+float64 numbers whose exact sum is meant (error-free transformations), near exponent 0 where nothing can overflow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+U64 = NDArray[np.uint64]
+I64 = NDArray[np.int64]
+F64 = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+SIGN = np.uint64(1 << 63)
+INF = np.uint64(0x7FF << 52)
+ONE = np.uint64(0x3FF << 52)
+_MAGNITUDE = np.uint64((1 << 63) - 1)
+_MANTISSA = np.uint64((1 << 52) - 1)
+_SHIFT = np.uint64(52)
+_LOW = np.uint64(0xFFFF)
+_STAND_IN = 1 << 30
+_DROP_PRODUCT, _DROP_ADDEND, _ADDEND_UNIT = 55, 90, 88
+_SPLITTER = float((1 << 27) + 1)
+_RSQRT_EVEN = np.array([63, 62, 60, 58, 57, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45], np.int64)
+_RSQRT_ODD = np.array([45, 43, 42, 41, 40, 39, 38, 37, 36, 36, 35, 34, 34, 33, 33, 32], np.int64)
+
+
+def _exponent(bits: U64) -> I64:
+    """The exponent field."""
+    return ((bits & INF) >> _SHIFT).astype(np.int64)
+
+
+def two_sum(a: F64, b: F64) -> tuple[F64, F64]:
+    """a + b rounded, and the rest."""
+    total = a + b
+    back = total - a
+    return total, (a - (total - back)) + (b - back)
+
+
+def _two_product(a: F64, b: F64) -> tuple[F64, F64]:
+    """a * b rounded, and the rest, by splitting both into halves of 26 bits."""
+    product = a * b
+    parts = []
+    for x in (a, b):
+        high = x * _SPLITTER - (x * _SPLITTER - x)
+        parts.append((high, x - high))
+    (ah, al), (bh, bl) = parts
+    return product, al * bl - (((product - ah * bh) - al * bh) - ah * bl)
+
+
+def odd_sum(a: F64, b: F64) -> F64:
+    """a + b rounded to odd: a later rounding to fewer bits, or of a larger sum, is that of the exact value."""
+    total, rest = two_sum(a, b)
+    even = (total.view(np.int64) & 1) == 0
+    away = np.sign(rest) == np.sign(total)
+    odd = np.nextafter(total, np.where(away, np.copysign(np.inf, total), np.copysign(0.0, total)))
+    return np.where((rest != 0) & even, odd, total)
+
+
+def _jammed(z: F64, below: I64) -> F64:
+    """z in 1..2 with all bits from `below` binary places after the point on replaced by one set bit if any was set."""
+    cut = np.clip(52 - below, 0, 52).astype(np.uint64)
+    bits = np.ascontiguousarray(z).view(np.uint64)
+    kept = bits >> cut << cut
+    jammed = np.where(kept != bits, kept | np.uint64(1) << cut, bits).view(np.float64)
+    return np.where(below < 0, np.ldexp(1.0, np.clip(-below, 0, _DROP_ADDEND)), jammed)
+
+
+def _encode(value: F64, exponent: I64) -> U64:
+    """value * 2**exponent of a value whose own exponent is small: overflow is infinity, underflow +0."""
+    fraction, own = np.frexp(value)
+    field = own + exponent - 1 + 1023
+    mantissa = np.ascontiguousarray(fraction).view(np.uint64) & _MANTISSA
+    sign = np.ascontiguousarray(value).view(np.uint64) & SIGN
+    bits = np.clip(field, 0, 2047).astype(np.uint64) << _SHIFT | mantissa | sign
+    bits = np.where(field >= 2047, INF | sign, bits)
+    return np.where((value == 0) | (field <= 0), np.uint64(0), bits)
+
+
+def fma(x: U64, y: U64, z: U64) -> U64:
+    """`dvfma`: x * y + z with omitted partial products, finite addend alignment and one rounding."""
+    x, y, z = np.broadcast_arrays(x, y, z)
+    ex, ey, ez = _exponent(x), _exponent(y), _exponent(z)
+    product_zero, addend_zero = (ex == 0) | (ey == 0), ez == 0
+    product_inf, addend_inf = ((ex == 2047) | (ey == 2047)) & ~product_zero, ez == 2047
+    sign = (x ^ y) & SIGN
+    a, b, c = (np.ascontiguousarray(v & _MANTISSA | ONE).view(np.float64) for v in (x, y, z))
+    high, low = _two_product(a, b)
+    dropped = ((x & _LOW) * (y & _LOW)).astype(np.int64)
+    omitted = np.where(dropped != 0, _STAND_IN - dropped, 0)
+    high, low = two_sum(high, low + np.ldexp(omitted.astype(np.float64), -104))
+    ep = ex + ey - 2046
+    above = ez - 1023 - ep
+    both = ~product_zero & ~addend_zero
+    no_product = product_zero | (both & (above >= _DROP_PRODUCT))
+    no_addend = addend_zero | (both & (-above >= _DROP_ADDEND))
+    aligned = np.where(both, _jammed(c, above + _ADDEND_UNIT), c)
+    # In units of 2**ep, or of the addend where there is no product.
+    scale = np.where(no_product, ez - 1023, ep)
+    minus = np.where(sign != 0, -1.0, 1.0)
+    high, low = (np.where(no_product, 0.0, minus * part) for part in (high, low))
+    place = np.where(no_product, 0, np.clip(above, -_DROP_ADDEND, _DROP_PRODUCT))
+    addend = np.where(no_addend, 0.0, np.ldexp(np.where(z & SIGN != 0, -aligned, aligned), place))
+    near, far = two_sum(addend, low)
+    top, rest = two_sum(high, near)
+    result = _encode(top + odd_sum(rest, far), scale)
+    both_signs = np.where(product_inf & addend_inf, sign & z, np.where(product_inf, sign, z)) & SIGN
+    return np.where(product_inf | addend_inf, both_signs | INF, result)
+
+
+_ZERO = np.array(0, np.uint64)
+
+
+def mul(x: U64, y: U64) -> U64:
+    """`dvmul`: x * y."""
+    return fma(x, y, _ZERO)
+
+
+def add(x: U64, y: U64) -> U64:
+    """`dvadd`: x * 1 + y."""
+    return fma(x, np.array(ONE), y)
+
+
+def normalise(x: U64) -> U64:
+    """`dvpassa`: denormal patterns and -0 become +0, infinities lose their mantissa."""
+    return fma(x, np.array(ONE), _ZERO)
+
+
+def _order(x: U64) -> I64:
+    """Sign-magnitude order in which all patterns of exponent 0 are equal (isa.md 11.4)."""
+    magnitude = np.where(x & INF == 0, np.uint64(0), x & _MAGNITUDE).astype(np.int64)
+    return np.where(x & SIGN != 0, -magnitude, magnitude)
+
+
+def at_least(x: U64, y: U64) -> Mask:
+    """The flag of `dmax`: x >= y."""
+    return np.asarray(_order(x) >= _order(y))
+
+
+def at_most(x: U64, y: U64) -> Mask:
+    """The flag of `dmin`: x <= y."""
+    return np.asarray(_order(x) <= _order(y))
+
+
+def maximum(x: U64, y: U64) -> U64:
+    """`dmax`: bits of the larger, of x when equal."""
+    return np.where(at_least(x, y), x, y)
+
+
+def minimum(x: U64, y: U64) -> U64:
+    """`dmin`: bits of the smaller, of x when equal."""
+    return np.where(at_most(x, y), x, y)
+
+
+def relu(x: U64, y: U64) -> U64:
+    """`drelu`: y where the sign of x is clear, else -0."""
+    return np.where(x & SIGN == 0, y, SIGN)
+
+
+def floor(x: U64) -> U64:
+    """`dfloor`: largest integer value not above x; patterns of exponent 0 and infinities pass unchanged."""
+    field = _exponent(x)
+    usual = (field != 0) & (field < 2047)
+    numbers = np.where(usual, x, np.uint64(0)).view(np.float64)
+    return np.where(usual, np.floor(numbers).view(np.uint64), x)
+
+
+def to_integer(x: U64) -> U64:
+    """`dftoi`: signed 64-bit integer toward zero, clipped; infinities clip, exponent 0 gives 0."""
+    field, negative = _exponent(x), x & SIGN != 0
+    significand = (x & _MANTISSA | np.uint64(1) << _SHIFT).astype(np.int64)
+    shift = field - 1023 - 52
+    magnitude = np.where(shift >= 0, significand << np.clip(shift, 0, 10), significand >> np.clip(-shift, 0, 63))
+    magnitude = np.where(field == 0, 0, magnitude)
+    limit = np.where(negative, np.int64(-(2**63)), np.int64(2**63 - 1))
+    return np.where(field >= 1023 + 63, limit, np.where(negative, -magnitude, magnitude)).view(np.uint64)
+
+
+def rsqrt(x: U64) -> U64:
+    """`drsqrt`: table value of 1 / sqrt(|x|) with a relative error below 1/32; no special values (numerics.md 7.4)."""
+    exponent = _exponent(x) - 1023
+    index = ((x & _MANTISSA) >> np.uint64(48)).astype(np.int64)
+    table = np.where(exponent & 1 == 1, _RSQRT_ODD[index], _RSQRT_EVEN[index])
+    return (((1022 - (exponent >> 1)) << 52) | ((table - 32) << 47)).astype(np.uint64)
+
+
+def shift_left(x: U64, count: U64) -> U64:
+    """`llsl`: counts are taken modulo 128; from 64 on the result is 0."""
+    count = count & np.uint64(127)
+    return np.where(count < 64, x << (count & np.uint64(63)), np.uint64(0))
+
+
+def shift_right(x: U64, count: U64) -> U64:
+    """`ullsr`: as `shift_left`, zeros from the left."""
+    count = count & np.uint64(127)
+    return np.where(count < 64, x >> (count & np.uint64(63)), np.uint64(0))
+
+
+def shift_right_signed(x: U64, count: U64) -> U64:
+    """`llsr`: copies of the sign from the left."""
+    count = np.minimum(count & np.uint64(127), np.uint64(63)).astype(np.int64)
+    return (x.view(np.int64) >> count).view(np.uint64)
