@@ -43,7 +43,8 @@ def test_what_counts_as_gathered_is_gathered_again_by_what_undoes_it() -> None:
     seen = 0
     for bank, inner, outer in itertools.product((1, 2, 3, 4, 6), (1, 2, 5), (2, 4, 8, 12)):
         try:
-            layout = Layout.parse(f"((4_L2B:2, 2:{bank}, 2:{outer}), (2:{inner}), (2:24, 4_PE:1); B@[MAB,L1B,W,2_L2B:1])")
+            rows = f"(4_L2B:2, 2:{bank}, 2:{outer})"
+            layout = Layout.parse(f"({rows}, (2:{inner}), (2:24, 4_PE:1); B@[MAB,L1B,W,2_L2B:1])")
         except LayoutError:
             continue
         if banks_gathered(layout):
