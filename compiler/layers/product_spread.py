@@ -183,6 +183,11 @@ def candidates(shape: Shape, *, wasteful: bool = False) -> Iterator[Spread]:
             yield spread
 
 
+@lru_cache(maxsize=256)
+def _usual_candidates(shape: Shape) -> tuple[Spread, ...]:
+    return tuple(candidates(shape))
+
+
 def _fits(shape: Shape, spread: Spread, letter: str) -> bool:
     members = spread.members(letter)
     unit = shape.tile if letter in "NK" else 1
@@ -251,4 +256,4 @@ def _arrival(layout: PadLayout) -> float:
 
 def best(shape: Shape, operands: Sequence[Known], result: Layout | None) -> Spread:
     """The spread of least estimated cost; of equals the first."""
-    return min(candidates(shape), key=lambda spread: cost(shape, spread, operands, result))
+    return min(_usual_candidates(shape), key=lambda spread: cost(shape, spread, operands, result))
