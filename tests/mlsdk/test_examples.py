@@ -1,4 +1,4 @@
-"""Every example runs and gives PyTorch's values; here on the device that runs ONNX operator by operator."""
+"""Every example runs and gives PyTorch's values: on the device that runs ONNX operator by operator, and on the chip."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ import pytest
 import torch
 
 
+@pytest.fixture(params=["pfvm:cpu", "mncore2:auto"])
+def device(request: pytest.FixtureRequest) -> str:
+    """Devices for examples that take less than three seconds on the chip."""
+    return str(request.param)
+
+
 def run(name: str, folder: Path, device: str = "pfvm:cpu", **extra: Any) -> Any:
     """The result of an example's `main`."""
     arguments = argparse.Namespace(device=device, outdir=folder, option_json=None, **extra)
@@ -18,33 +24,42 @@ def run(name: str, folder: Path, device: str = "pfvm:cpu", **extra: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ["add", "infer", "infer_multi"])
-def test_one_result(name: str, tmp_path: Path) -> None:
-    assert isinstance(run(name, tmp_path), torch.Tensor)
+def test_one_result(name: str, device: str, tmp_path: Path) -> None:
+    assert isinstance(run(name, tmp_path, device), torch.Tensor)
 
 
-def test_add_automap(tmp_path: Path) -> None:
-    sums = run("add_automap", tmp_path)
+def test_add_automap(device: str, tmp_path: Path) -> None:
+    sums = run("add_automap", tmp_path, device)
     assert torch.equal(sums.scaled, sums.plain * 2)
 
 
-def test_add_trace(tmp_path: Path) -> None:
-    assert all(file.stat().st_size > 100 for file in run("add_trace", tmp_path))
+def test_add_trace(device: str, tmp_path: Path) -> None:
+    assert all(file.stat().st_size > 100 for file in run("add_trace", tmp_path, device))
 
 
-def test_train(tmp_path: Path) -> None:
-    losses = run("train", tmp_path, steps=30)
+def test_train(device: str, tmp_path: Path) -> None:
+    losses = run("train", tmp_path, device, steps=30)
     assert losses[-1] < losses[0] / 4
 
 
-def test_explicit_data_transfer(tmp_path: Path) -> None:
-    results = run("explicit_data_transfer", tmp_path)
+def test_explicit_data_transfer(device: str, tmp_path: Path) -> None:
+    results = run("explicit_data_transfer", tmp_path, device)
     assert [result[0, 0].item() for result in results] == [0.5, 1.5, 2.5]
 
 
-def test_load_codegen_dir(tmp_path: Path) -> None:
-    first, second = run("load_codegen_dir", tmp_path)
+def test_load_codegen_dir(device: str, tmp_path: Path) -> None:
+    first, second = run("load_codegen_dir", tmp_path, device)
     assert torch.equal(first, second)
 
 
-def test_io_spec_constraints(tmp_path: Path) -> None:
-    assert run("io_spec_constraints", tmp_path).shape == (8, 16)
+def test_io_spec_constraints(device: str, tmp_path: Path) -> None:
+    assert run("io_spec_constraints", tmp_path, device).shape == (8, 16)
+
+
+@pytest.mark.slow
+def test_digits_are_learnt_on_the_chip(tmp_path: Path) -> None:
+    """The losses of the first steps are those of PyTorch within what Half products leave."""
+    losses = run("mnist_train", tmp_path, "mncore2:auto", iterations=6)
+    expected = run("mnist_train", tmp_path / "torch", iterations=6)
+    assert losses == pytest.approx(expected, rel=0.02)
+    assert (tmp_path / "checkpoint.pt").stat().st_size > 1_000_000
