@@ -54,6 +54,7 @@ def test_every_file_of_the_list_is_there(made: tuple[Compiled, Path]) -> None:
     assert fixed == {
         *("CLOG.log", "l3ir.txt", "l3ir_stripped.onnx.zst", "layout.html", "layout_plan_history.html", "model.vsm"),
         *("option.json", "out.json", "out.txt", "profile.json", "report.json", "simulation_result.json", "trace.json"),
+        *("time_slice.html", "time_slice.json", "time_slice.txt"),
     }
     logs = [name for name in names if name.startswith("glog/codegen.")]
     assert len(logs) == 1 and "chosen:" in (folder / logs[0]).read_text()
