@@ -26,6 +26,17 @@ class Rotary(nn.Module):
         return angles.cos(), angles.sin()
 
 
+class Norm(nn.Module):
+    """Root mean square norm."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.linspace(0.5, 1.5, HIDDEN))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.weight * (x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6))
+
+
 class Attention(nn.Module):
     def __init__(self, layer_idx: int) -> None:
         super().__init__()
@@ -88,7 +99,7 @@ class Llama(nn.Module):
         self.model.embed_tokens = nn.Embedding(VOCABULARY, HIDDEN)
         self.model.rotary_emb = Rotary()
         self.model.layers = nn.ModuleList(decoder(n) for n in range(layers))
-        self.model.norm = nn.LayerNorm(HIDDEN)
+        self.model.norm = Norm()
         self.lm_head = nn.Linear(HIDDEN, VOCABULARY)
 
     def forward(self, ids: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
