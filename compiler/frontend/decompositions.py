@@ -1,8 +1,9 @@
 """Operators that are opened up before the ONNX translation because the translation would lose a result they carry.
 
-All rules are torch's own.  The translation of `nll_loss_forward` does not give the weight that its backward divides
-by, and the one of batch normalisation in training mode neither normalises by the batch nor updates the statistics.
-Gradients of activation functions have no translation of their own.
+Most rules are torch's own; those for writes into parts of a tensor are in `frontend.writes`.  The translation of
+`nll_loss_forward` does not give the weight that its backward divides by, and the one of batch normalisation in training
+mode neither normalises by the batch nor updates the statistics.  Gradients of activation functions have no translation
+of their own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import torch
 from torch._decomp import get_decompositions
 from torch._decomp.decompositions import native_batch_norm_decomposition
 from torch.fx import Graph, Node
+
+from compiler.frontend import writes
 
 _aten = torch.ops.aten
 
@@ -47,11 +50,11 @@ def trace_decompositions() -> dict[Any, Callable[..., Any]]:
     """ATen overload -> rule, for the graphs in which `has_training_operators` finds one."""
     rules: dict[Any, Callable[..., Any]] = dict(get_decompositions(list(_TRAINING_ONLY)))
     rules[_aten.native_batch_norm.default] = native_batch_norm_decomposition
-    return rules
+    return rules | writes.RULES
 
 
 def has_training_operators(graph: Graph) -> bool:
-    """True if the graph runs backward through, or updates statistics in, an operator of the list.
+    """True if the graph runs backward through, updates statistics in, or writes by an operator of the list.
 
     A loss that is only evaluated keeps its compact form: its other result, the weight, has no reader then.
     """
