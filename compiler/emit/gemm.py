@@ -12,7 +12,7 @@ elements
 * y: in all MABs (`scatter` False), or n-tile t in MAB t // (n_tiles / 16) (`scatter`), chosen by T-indirection.
 * bias (single, DRAM, two long words per n-tile and PE): the addend of the first k-tile in MAB 0, zero elsewhere.
 
-The weight goes DRAM -> L2BM in chunks through a ring of buffers (`mvb`), L2BM -> L1BM (`l2bmb`) through a ring of
+The weight goes DRAM -> L2BM in chunks through a ring of buffers, L2BM -> L1BM (`l2bmb`) through a ring of
 tile slots, L1BM -> GRF0 (`l1bmd`), and is converted to block float on its way into one of the two matrix planes.
 """
 
@@ -41,7 +41,8 @@ class GemmPlan:
     rows: long words per L1B in M (M = 64 * rows padded); k_tiles: tiles of K per MAB (K = 256 * k_tiles padded);
     n_tiles: tiles of N (N = 16 * n_tiles padded; a multiple of 16 with `scatter`).  x at LM0 `x`; `xb` LM1 scratch
     of as many long words as x; `y` LM1 result; `scratch` LM0 words of `scratch_words` when scattering over `mabs` MABs.
-    split_k: the banks of a group hold different parts of K; `y` is then the DRAM address that receives their sum.
+    add_by: banks ("mvr2") or groups ("mvr4") hold different parts of K; `y` is then the DRAM address that receives
+    their sum, which the MV of that name makes.
     """
 
     rows: int
@@ -54,7 +55,7 @@ class GemmPlan:
     bias: DramSource | None
     scatter: bool
     mabs: int = 16
-    split_k: bool = False
+    add_by: str = ""
     scratch: int = 0
 
     @property
@@ -103,13 +104,13 @@ def emit_gemm(asm: Asm, plan: GemmPlan) -> None:
                 _multiply(asm, plan, plane, k, group, acc + 16 * group, bias)
         for group in range(plan.row_groups):
             partial = f"l1bmrffaddr $lls{acc + 16 * group}v"
-            if plan.split_k:
+            if plan.add_by:
                 asm.op(f"{partial} $lb{L1BM_RESULT + 4 * (n * plan.rows + 4 * group)}")
             else:
                 asm.op(f"{partial} $lbi")
                 asm.op(f"l1bmm $lbi {_result_place(plan, n, group)}")
-    if plan.split_k:
-        _add_banks(asm, plan)
+    if plan.add_by:
+        _add_parts(asm, plan)
     elif plan.scatter:
         _select_own_tiles(asm, plan)
 
@@ -121,7 +122,7 @@ def _check(plan: GemmPlan) -> None:
         )
     if plan.bias is not None and 8 * plan.n_tiles > MAX_BIAS_LW:
         raise DoesNotFit(f"Gemm: a bias of {plan.n_tiles * 16} elements exceeds the L1BM area for {MAX_BIAS_LW * 2}")
-    if plan.split_k and result_lw(plan) > MAX_RESULT_LW:
+    if plan.add_by and result_lw(plan) > MAX_RESULT_LW:
         raise DoesNotFit(f"Gemm: {result_lw(plan)} long words of partial sums exceed the L1BM area of {MAX_RESULT_LW}")
 
 
@@ -141,8 +142,11 @@ def _fetch_bias(asm: Asm, plan: GemmPlan) -> int | None:
 
 
 def _spread_bias(asm: Asm, plan: GemmPlan, tag: int) -> None:
-    """Bring the bias to L1BM and mark the PEs that add it: MAB 0, with `split_k` of bank 0 only."""
-    if plan.split_k:
+    """Bring the bias to L1BM and mark the PEs that add it: MAB 0, where K is split over banks that of bank 0 only.
+
+    Groups that hold other parts of K than the first have zeros as their bias.
+    """
+    if plan.add_by == "mvr2":
         asm.op("lpassa $mabid $lr0")
         asm.op('imm i"1" $ls0')
         asm.op("land $l2bid $ls0 $nowrite")
@@ -209,10 +213,10 @@ def _select_own_tiles(asm: Asm, plan: GemmPlan) -> None:
             asm.op(f"lpassa $lmt{source}v $ln{dest}v{cycle_mask(plan.rows - 4 * group)}")
 
 
-def _add_banks(asm: Asm, plan: GemmPlan) -> None:
-    """Partial sums of all L1Bs -> L2BM, sum over the two banks of each group on the way to DRAM."""
+def _add_parts(asm: Asm, plan: GemmPlan) -> None:
+    """Partial sums of all L1Bs -> L2BM, sum over the banks or the groups on the way to DRAM."""
     blocks = round_up(result_lw(plan), 32) // 32
     for k in range(blocks):
         asm.op(f"l2bmd $lb{L1BM_RESULT + 32 * k} $lc{256 * k}")
     count = round_up(8 * round_up(4 * plan.n_tiles * plan.rows, 8), 64)
-    asm.wait(asm.mv("mvr2hfadd", count, f"$lc0 $d{plan.y}"))
+    asm.wait(asm.mv(f"{plan.add_by}hfadd", count, f"$lc0 $d{plan.y}"))

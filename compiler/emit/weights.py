@@ -10,6 +10,8 @@ import itertools
 from dataclasses import dataclass
 
 from compiler.emit.asm import Asm
+from compiler.emit.transfer import DOWN, SHARE
+from compiler.layout.l2b import L2bUse
 
 TILE_LW = 1024
 CHUNK_TILES = 15
@@ -20,16 +22,14 @@ L1BM_SLOTS = 4
 
 @dataclass(frozen=True)
 class DramSource:
-    """A value that all L2Bs read at once: alike in all of them (`mvb`), or by banks (`banks`, `mvb4`); isa.md 6.2."""
+    """A value that all L2Bs read at once: alike in all of them, by banks or by groups (isa.md 6.2)."""
 
     addr: int
-    banks: bool = False
+    use: L2bUse
 
     def fetch(self, asm: Asm, first: int, count: int, l2bm: int) -> int:
         """Move `count` long words of each L2B, from the `first` on, to L2BM address `l2bm`; returns the tag."""
-        if self.banks:
-            return asm.mv("mvb4", count, f"$d{self.addr + first // 2} $lc{l2bm}")
-        return asm.mv("mvb", count, f"$d{self.addr + first // 4} $lc{l2bm}")
+        return asm.mv(DOWN[self.use], count, f"$d{self.addr + first // SHARE[self.use]} $lc{l2bm}")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ is an error here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -126,10 +128,11 @@ def _exact_to_half(values: NDArray[np.float64]) -> U16:
     return np.where((values == 0) | (field <= 0), 0, bits).astype(np.uint16)
 
 
-def gemm(x: U16, weight: U16, bias: F32 | None) -> U16:
+def gemm(x: U16, weight: U16, bias: F32 | None, places: Sequence[int] = range(16)) -> U16:
     """y[M, N] = x[M, K] . weight[N, K]^T + bias as the Gemm layer computes it; all halves, bias single.
 
-    K is spread over 16 MABs of k_tiles tiles of 16; the bias is the first addend of MAB 0.
+    K is in 16 parts of k_tiles tiles of 16, one to a MAB: places[part] is its number.  The bias is the first addend of
+    MAB 0, which holds part 0.
     """
     rows, depth = x.shape
     outputs = weight.shape[0]
@@ -148,36 +151,38 @@ def gemm(x: U16, weight: U16, bias: F32 | None) -> U16:
             v = (xb[0][:, None, mab, k], xb[1][:, None, mab, k])
             acc = matvec(a, v, acc)
         assert acc is not None
-        parts[mab] = acc
+        parts[places[mab]] = acc
     return reduce_mabs(parts)
 
 
-def gemm_split_k(x: U16, weight: U16, bias: F32 | None, mabs: int, tiles: int) -> U16:
-    """The product whose K is split over two banks, then `mabs` MABs of `tiles` tiles; the banks' halves are added last.
+def gemm_split_k(x: U16, weight: U16, bias: F32 | None, split: tuple[int, int, int]) -> U16:
+    """The product whose K is split over banks or groups, then MABs, then tiles, as `split` counts them; the sums of
+    the first are added last.
 
-    The bias is the first addend of MAB 0 of bank 0.
+    The bias is the first addend of MAB 0 of the first bank or group.
     """
+    parts_of_k, mabs, tiles = split
     rows, depth = x.shape
     outputs = weight.shape[0]
-    padded = 2 * mabs * tiles * 16
-    xb = block_float(np.pad(x, ((0, 0), (0, padded - depth))).reshape(rows, 2, mabs, tiles, 16))
-    wb = block_float(np.pad(weight, ((0, 0), (0, padded - depth))).reshape(outputs, 2, mabs, tiles, 16))
-    halves = []
-    for bank in (0, 1):
+    padded = parts_of_k * mabs * tiles * 16
+    xb = block_float(np.pad(x, ((0, 0), (0, padded - depth))).reshape(rows, parts_of_k, mabs, tiles, 16))
+    wb = block_float(np.pad(weight, ((0, 0), (0, padded - depth))).reshape(outputs, parts_of_k, mabs, tiles, 16))
+    sums = []
+    for part in range(parts_of_k):
         parts = np.zeros((16, rows, outputs), np.float32)
         for mab in range(16):
             acc: F32 | None = None
             if bias is not None:
-                start = bias if bank == 0 and mab == 0 else np.zeros_like(bias)
+                start = bias if part == 0 and mab == 0 else np.zeros_like(bias)
                 acc = np.broadcast_to(start, (rows, outputs)).astype(np.float32)
             for k in range(tiles if mab < mabs else 0):
-                a = (wb[0][None, :, bank, mab, k], wb[1][None, :, bank, mab, k])
-                v = (xb[0][:, None, bank, mab, k], xb[1][:, None, bank, mab, k])
+                a = (wb[0][None, :, part, mab, k], wb[1][None, :, part, mab, k])
+                v = (xb[0][:, None, part, mab, k], xb[1][:, None, part, mab, k])
                 acc = matvec(a, v, acc)
             if acc is not None:
                 parts[mab] = acc
-        halves.append(reduce_mabs(parts))
-    return add_halves(np.stack(halves))
+        sums.append(reduce_mabs(parts))
+    return add_halves(np.stack(sums))
 
 
 def add_halves(parts: U16) -> U16:

@@ -1,4 +1,4 @@
-"""Nodes the planners insert to move a value: MNCoreDownload, MNCoreUpload and Identity (to the other local memory)."""
+"""Nodes the planners insert to move a value: downloads, MNCoreUpload and Identity (to the other local memory)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from compiler.emit.asm import Asm
+from compiler.emit.deal import download_dealt
 from compiler.emit.elementwise import emit_copy
 from compiler.emit.transfer import Route, download, download_to_both_banks, upload
 from compiler.graph import MNGraph, MNNode
 from compiler.layers.base import Assignment, EmitContext, Layer, Raw, SliceAxis, same_axes
 from compiler.layers.layouts import default_layout
 from compiler.layout import Layout, Level, PadLayout
+from compiler.layout.deal import deal_rows, inner_stride
 from compiler.layout.l2b import bank_stride, gather_banks
 
 
@@ -91,6 +93,41 @@ class BankDownload(Layer):
         return [inputs[0]]
 
 
+class DealtDownload(Layer):
+    """DRAM -> LM, rows dealt to the banks of every group (`deal_rows` of the input's layout)."""
+
+    op_types: ClassVar[tuple[str, ...]] = ("MNCoreDealtDownload",)
+    streamed: ClassVar[frozenset[int]] = frozenset({0})
+
+    def same_type(self, node: MNNode) -> tuple[str, ...]:
+        return (node.inputs[0], node.outputs[0])
+
+    def assign(
+        self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
+    ) -> Assignment:
+        layout = inputs[0] or default_layout(graph.values[node.inputs[0]])
+        return Assignment((layout,), (PadLayout(layout.shape, deal_rows(layout.layout)),))
+
+    def result_padding(self, node: MNNode, graph: MNGraph) -> str:
+        return graph.values[node.inputs[0]].pad_type or "Dirty"
+
+    def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
+        source = ctx.graph.values[node.inputs[0]].layout
+        assert source is not None
+        stride = inner_stride(next(axis for axis in source.layout.axes if any(sub.level is Level.L2B for sub in axis)))
+        reach = 1 + sum(sub.span for axis in source.layout.axes for sub in axis if sub.level is Level.ADDR)
+        place = ctx.stream(node.outputs[0])
+
+        def where(bank: int, half: int, a: int) -> int:
+            return a % stride + (half + 2 * bank + a // stride * 4) * stride
+
+        dram = ctx.dram(node.inputs[0])
+        download_dealt(asm, Route.of(source), dram, place.lm, place.addr, where, reach)
+
+    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
+        return [inputs[0]]
+
+
 class Upload(Move):
     """LM -> DRAM."""
 
@@ -111,4 +148,4 @@ class Identity(Move):
         emit_copy(asm, ctx.stream(node.inputs[0]), ctx.stream(node.outputs[0]))
 
 
-LAYERS: tuple[Layer, ...] = (Download(), BankDownload(), Upload(), Identity())
+LAYERS: tuple[Layer, ...] = (Download(), BankDownload(), DealtDownload(), Upload(), Identity())

@@ -3,13 +3,15 @@
 Serves the products that the planner marks with the attribute `banks` (`compiler.plan.strategy`); all others are
 `compiler.layers.gemm`.
 
-Three ways to spread a product over the L2Bs, chosen by the planner (attribute `banks`):
+Ways to spread a product over the L2Bs, chosen by the planner (attribute `banks`):
 
 * empty: rows over all L2Bs and L1Bs, the weight goes to every L2B.
 * "N": rows over the four groups; the two banks of a group hold the same rows and compute different outputs, so each
   bank needs half of the weight.
 * "K": rows over the groups; the banks hold different parts of K (as a product with "N" leaves them), and their partial
   sums are added on the way to DRAM.
+* "gN", "gK": the same with rows over the two banks and outputs or parts of K over the four groups, so that each L2B
+  needs a quarter of the weight, for twice the rows.
 
 See `compiler.layers.gemm_layouts` for the layouts and `compiler.emit.gemm` for the code.
 """
@@ -30,7 +32,8 @@ from compiler.layers import gemm_layouts as gl
 from compiler.layers import halfmath
 from compiler.layers.base import ZERO, Assignment, EmitContext, Layer, PadNeed, Raw, SliceAxis
 from compiler.layout import Layout, Level, PadLayout
-from compiler.layout.l2b import L2bUse, l2b_use
+from compiler.layout.deal import DEALT_MABS
+from compiler.layout.l2b import l2b_use
 
 
 def _trans_b(node: MNNode) -> bool:
@@ -38,7 +41,7 @@ def _trans_b(node: MNNode) -> bool:
 
 
 def banks(node: MNNode) -> str:
-    """The way the product uses the banks: "", "N" or "K"."""
+    """The way the product uses the L2Bs: "", "N", "K", "gN" or "gK"."""
     return str(node.attrs.get("banks", ""))
 
 
@@ -63,7 +66,7 @@ class StreamedGemm(Layer):
         return tuple(node.inputs[2:3])
 
     def delivers_in_dram(self, node: MNNode, graph: MNGraph) -> bool:
-        return banks(node) == "K"
+        return banks(node).endswith("K")
 
     def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
         rows, depth, _ = sizes(node, graph)
@@ -88,7 +91,8 @@ class StreamedGemm(Layer):
         return needs
 
     def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
-        """Rows; outputs, with the weight and the bias cut alike.  Not by banks: their halves belong together."""
+        """Rows; outputs, with the weight and the bias cut alike.  By banks or groups none: their parts belong together.
+        """
         if banks(node):
             return []
         by_outputs = {1: 0 if _trans_b(node) else 1, **({2: 0} if len(node.inputs) > 2 else {})}
@@ -102,10 +106,10 @@ class StreamedGemm(Layer):
         weight_axes = w.layout.layout.axes
         scatter = not y.layout.is_broadcast(Level.MAB)
         mabs = y.layout.split_extent(Level.MAB)
-        by_banks = l2b_use(w.layout.layout) is L2bUse.BANKS
+        way, use = banks(node), l2b_use(w.layout.layout)
         n_tiles = weight_axes[outputs_axis].extent // 16
-        if by_banks and banks(node) == "N":
-            n_tiles //= 2
+        if way.endswith("N"):
+            n_tiles //= gl.PARTS[way].extent
         k_digits = [sub for sub in weight_axes[1 - outputs_axis] if sub.level is Level.ADDR]
         return GemmPlan(
             rows=gl.rows_in_l1b(x.layout.layout),
@@ -114,12 +118,17 @@ class StreamedGemm(Layer):
             x=0,
             xb=0,
             y=0,
-            weight=DramSource(0, by_banks),
-            bias=DramSource(0, banks(node) == "N") if len(node.inputs) > 2 else None,
+            weight=DramSource(0, use),
+            bias=self._bias_source(node, graph),
             scatter=scatter,
             mabs=mabs if scatter else 16,
-            split_k=banks(node) == "K",
+            add_by={"K": "mvr2", "gK": "mvr4"}.get(way, ""),
         )
+
+    @staticmethod
+    def _bias_source(node: MNNode, graph: MNGraph) -> DramSource | None:
+        layout = graph.values[node.inputs[2]].layout if len(node.inputs) > 2 else None
+        return None if layout is None else DramSource(0, l2b_use(layout.layout))
 
     def scratch(self, node: MNNode, graph: MNGraph) -> dict[str, int]:
         plan = self._plan(node, graph)
@@ -129,7 +138,7 @@ class StreamedGemm(Layer):
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
         plan = self._plan(node, ctx.graph)
-        target = ctx.dram(node.outputs[0]) if plan.split_k else ctx.stream(node.outputs[0]).addr
+        target = ctx.dram(node.outputs[0]) if plan.add_by else ctx.stream(node.outputs[0]).addr
         bias = replace(plan.bias, addr=ctx.dram(node.inputs[2])) if plan.bias is not None else None
         plan = replace(
             plan,
@@ -145,10 +154,12 @@ class StreamedGemm(Layer):
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
         weight = inputs[1] if _trans_b(node) else np.ascontiguousarray(inputs[1].T)
         bias = inputs[2].view(np.float32) if len(inputs) > 2 else None
-        if banks(node) == "K":
-            mabs, tiles = gl.split_k_tiles(sizes(node, graph)[1])
-            return [halfmath.gemm_split_k(inputs[0], weight, bias, mabs, tiles)]
-        return [halfmath.gemm(inputs[0], weight, bias)]
+        way = banks(node)
+        if way.endswith("K"):
+            parts = gl.PARTS[way].extent
+            mabs, tiles = gl.split_k_tiles(sizes(node, graph)[1], parts)
+            return [halfmath.gemm_split_k(inputs[0], weight, bias, (parts, mabs, tiles))]
+        return [halfmath.gemm(inputs[0], weight, bias, DEALT_MABS if way == "gN" else range(16))]
 
 
 STREAMED_GEMM = StreamedGemm()

@@ -16,7 +16,8 @@ from compiler.graph import MNGraph, MNNode, MNValue, PadType
 from compiler.layers.base import DIRTY, PadNeed
 from compiler.layers.layouts import default_layout
 from compiler.layers.registry import layer_of
-from compiler.layout import Level, PadLayout
+from compiler.layout import Layout, Level, PadLayout
+from compiler.layout.deal import deal_rows, dealable, undeal_rows
 from compiler.layout.l2b import L2bUse, banks_gathered, can_gather, gather_banks, l2b_use, spread_banks
 from compiler.layout.time import addressed
 from compiler.plan.ends import Ends
@@ -37,6 +38,16 @@ class _Planning:
     history: LayoutHistory
     ends: Ends
     settled: Wishes = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Download:
+    """A download that changes how the L2Bs hold a value: its node, the layout in DRAM and that in local memory."""
+
+    kind: str
+    stored: Layout
+    layout: Layout
+    reason: str
 
 
 def plan_layouts(
@@ -96,11 +107,12 @@ def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:
             value.layout = PadLayout(value.shape, wish) if wish is not None else default_layout(value)
             tell(name, value.layout, _why_free(fixed is not None, wish is not None), node)
             _pad_with_zero(value)
-            if wish is not None and banks_gathered(wish):
-                value.layout = PadLayout(value.shape, spread_banks(wish))
-                node.inputs[position] = _both_banks(graph, value)
+            how = None if wish is None else _special_download(wish)
+            if how is not None:
+                value.layout = PadLayout(value.shape, how.stored)
+                node.inputs[position] = _downloaded(graph, value, how)
                 value = graph.values[node.inputs[position]]
-                tell(value.name, value.layout, "both banks of a group get it when it is downloaded", node)
+                tell(value.name, value.layout, how.reason, node)
         if fixed is not None and value is not None:
             streamed = position in layer.streamed
             node.inputs[position] = with_layout(graph, value.name, fixed, streamed=streamed)
@@ -207,9 +219,9 @@ def with_layout(graph: MNGraph, name: str, needed: PadLayout, *, streamed: bool)
         return _image(graph, name, needed, value.pad_type)
     if needed.num_slices > 1:
         return _sliced_anew(graph, value, needed)
-    banked = l2b_use(needed.layout) is L2bUse.GROUPS and l2b_use(value.layout.layout) is L2bUse.SPLIT
-    if banked and name in graph.inputs and not streamed and can_gather(value.layout.layout):
-        return with_layout(graph, _both_banks(graph, value), needed, streamed=False)
+    how = _download_for(value.layout.layout, needed.layout)
+    if how is not None and name in graph.inputs and not streamed:
+        return with_layout(graph, _downloaded(graph, value, how), needed, streamed=False)
     source, dtype = value.layout, value.dtype
     for layout in (*chain(source, needed, dtype), needed):
         switched = _derived(graph, value, "LayoutSwitch", layout)
@@ -257,13 +269,37 @@ def _sliced_anew(graph: MNGraph, value: MNValue, needed: PadLayout) -> str:
     return stored.name
 
 
-def _both_banks(graph: MNGraph, value: MNValue) -> str:
-    """The name of an input as both banks of each group get it when it is downloaded."""
-    assert value.layout is not None
-    gathered = _derived(graph, value, "BankDownload", PadLayout(value.shape, gather_banks(value.layout.layout)))
-    gathered.pad_type = value.pad_type
-    graph.nodes.append(MNNode("MNCoreBankDownload", gathered.name, [value.name], [gathered.name]))
-    return gathered.name
+def _special_download(layout: Layout) -> _Download | None:
+    """The download that leaves a value in `layout`, or nearly so, from the form in which all L2Bs hold different parts.
+    """
+    if banks_gathered(layout):
+        stored = spread_banks(layout)
+        reason = "both banks of a group get it when it is downloaded"
+        return _Download("BankDownload", stored, gather_banks(stored), reason)
+    undealt = undeal_rows(layout)
+    if undealt is not None and dealable(undealt):
+        return _Download("DealtDownload", undealt, layout, "dealt to the banks when it is downloaded")
+    return None
+
+
+def _download_for(stored: Layout, needed: Layout) -> _Download | None:
+    """The download that brings a value from `stored`, split over all L2Bs, to those L2Bs that `needed` has it in."""
+    use = l2b_use(needed)
+    if l2b_use(stored) is not L2bUse.SPLIT:
+        return None
+    if use is L2bUse.GROUPS and can_gather(stored):
+        return _Download("BankDownload", stored, gather_banks(stored), "")
+    if use is L2bUse.BANKS and dealable(stored):
+        return _Download("DealtDownload", stored, deal_rows(stored), "")
+    return None
+
+
+def _downloaded(graph: MNGraph, value: MNValue, how: _Download) -> str:
+    """The name of an input as a download leaves it."""
+    made = _derived(graph, value, how.kind, PadLayout(value.shape, how.layout))
+    made.pad_type = value.pad_type
+    graph.nodes.append(MNNode(f"MNCore{how.kind}", made.name, [value.name], [made.name]))
+    return made.name
 
 
 def _with_padding(graph: MNGraph, name: str, need: PadNeed, *, streamed: bool) -> str:

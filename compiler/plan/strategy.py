@@ -4,6 +4,8 @@
   listing.
 * by banks: such products in pairs, where the first computes different outputs in the two banks of each group and the
   second takes these as the parts of its K.  Each L2B then needs half of either weight, for one small sum between banks.
+* by groups: the same with the roles of banks and groups exchanged, the input's rows being dealt to the banks: a quarter
+  of either weight for twice the rows.
 * in local memory: all operands are brought there and spread as suits each product.
 
 Products whose right operand is no constant are in local memory in every variant.
@@ -18,6 +20,8 @@ from compiler.graph import MNGraph, MNNode, MNType
 from compiler.layers.registry import layer_of
 
 PRODUCTS = ("Gemm", "MatMul")
+#: How the two products of a pair use the L2Bs (`compiler.layers.streamed_gemm`).
+PAIRS = (("N", "K"), ("gN", "gK"))
 
 
 def variants(graph: MNGraph) -> list[MNGraph]:
@@ -28,8 +32,8 @@ def variants(graph: MNGraph) -> list[MNGraph]:
         return [graph]
     for node in streamed:
         node.attrs["banks"] = ""
-    banked = _by_banks(plain)
-    return [plain, graph] if banked is None else [plain, banked, graph]
+    paired = [_in_pairs(plain, ways) for ways in PAIRS] if _pairs_up(plain) else []
+    return [plain, *paired, graph]
 
 
 def _can_stream(graph: MNGraph, node: MNNode) -> bool:
@@ -50,18 +54,20 @@ def _can_stream(graph: MNGraph, node: MNNode) -> bool:
     )
 
 
-def _by_banks(graph: MNGraph) -> MNGraph | None:
-    result = graph.copy()
-    products = [node for node in result.nodes if node.op_type in PRODUCTS]
+def _pairs_up(graph: MNGraph) -> bool:
+    """Whether the products form pairs, each feeding the next, the first of them reading an input."""
+    products = [node for node in graph.nodes if node.op_type in PRODUCTS]
     if not products or len(products) % 2 or any("banks" not in node.attrs for node in products):
-        return None
-    if not _reads_an_input(result, products[0]):
-        return None
-    for first, second in itertools.pairwise(products):
-        if not _feeds(result, first, second):
-            return None
-    for number, node in enumerate(products):
-        node.attrs["banks"] = "NK"[number % 2]
+        return False
+    if not _reads_an_input(graph, products[0]):
+        return False
+    return all(_feeds(graph, first, second) for first, second in itertools.pairwise(products))
+
+
+def _in_pairs(graph: MNGraph, ways: tuple[str, str]) -> MNGraph:
+    result = graph.copy()
+    for number, node in enumerate(node for node in result.nodes if node.op_type in PRODUCTS):
+        node.attrs["banks"] = ways[number % 2]
     return result
 
 

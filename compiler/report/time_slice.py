@@ -19,6 +19,7 @@ _CARRY = frozenset(
         "MNCoreDownload",
         "MNCoreUpload",
         "MNCoreBankDownload",
+        "MNCoreDealtDownload",
         "MNCoreLayoutSwitch",
         "MNCoreRefillPadding",
         "Identity",

@@ -19,6 +19,7 @@ from compiler.layers.registry import layer_of
 HELPERS = frozenset(
     {
         "MNCoreBankDownload",
+        "MNCoreDealtDownload",
         "MNCoreInputSplit",
         "MNCoreOutputConcat",
         "MNCoreSlicedDownload",
