@@ -64,6 +64,11 @@ class GemmPlan:
         return -(-self.rows // 4)
 
     @property
+    def bias_first(self) -> bool:
+        """Whether the bias lies before the weight, in the order of use."""
+        return self.bias is not None and self.bias.addr < self.weight.addr
+
+    @property
     def tiles_per_mab(self) -> int:
         """n-tiles that stay in one MAB when scattering."""
         return self.n_tiles // self.mabs
@@ -86,14 +91,17 @@ def emit_gemm(asm: Asm, plan: GemmPlan) -> None:
     """Write the product.  Raises DoesNotFit when rows or N exceed what one pass can hold."""
     _check(plan)
     weight = WeightStream(asm, WeightPlan(plan.weight, plan.n_tiles * plan.k_tiles))
-    weight.fetch(0)
-    bias_tag = _fetch_bias(asm, plan)
+    if plan.bias_first:
+        bias_tags = _fetch_bias(asm, plan)
+        weight.fetch(0)
+    else:
+        weight.fetch(0)
+        bias_tags = _fetch_bias(asm, plan)
     for chunk in range(1, CHUNK_BUFFERS):
         weight.fetch(chunk)
     _convert_x(asm, plan)
     plane = weight.next_tile()
-    if bias_tag is not None:
-        _spread_bias(asm, plan, bias_tag)
+    _spread_bias(asm, plan, bias_tags)
     for n in range(plan.n_tiles):
         acc = (n % 2) * 16 * plan.row_groups if _double_buffered(plan) else 0
         bias = _bias_operand(asm, plan, n)
@@ -135,17 +143,19 @@ def _double_buffered(plan: GemmPlan) -> bool:
     return 32 * plan.row_groups <= GRF1_ACC_WORDS
 
 
-def _fetch_bias(asm: Asm, plan: GemmPlan) -> int | None:
+def _fetch_bias(asm: Asm, plan: GemmPlan) -> list[int]:
     if plan.bias is None:
-        return None
+        return []
     return plan.bias.fetch(asm, 0, round_up(8 * plan.n_tiles, 64), L2BM_BIAS)
 
 
-def _spread_bias(asm: Asm, plan: GemmPlan, tag: int) -> None:
+def _spread_bias(asm: Asm, plan: GemmPlan, tags: list[int]) -> None:
     """Bring the bias to L1BM and mark the PEs that add it: MAB 0, where K is split over banks that of bank 0 only.
 
     Groups that hold other parts of K than the first have zeros as their bias.
     """
+    if plan.bias is None:
+        return
     if plan.add_by == "mvr2":
         asm.op("lpassa $mabid $lr0")
         asm.op('imm i"1" $ls0')
@@ -153,9 +163,11 @@ def _spread_bias(asm: Asm, plan: GemmPlan, tag: int) -> None:
         asm.op(f"lor $aluf $lr0 $omr{MASK_MAB0}")
     else:
         asm.op(f"lpassa $mabid $omr{MASK_MAB0}")
-    asm.wait(tag)
-    for k in range(round_up(8 * plan.n_tiles, 64) // 64):
-        asm.op(f"l2bmb $lc{L2BM_BIAS + 64 * k} $lb{L1BM_BIAS + 64 * k}")
+    for tag in tags:
+        asm.wait(tag)
+    for k in range(0, 8 * plan.n_tiles, 64):
+        place = plan.bias.l2bm(k) if plan.bias.placed else L2BM_BIAS + k
+        asm.op(f"l2bmb $lc{place} $lb{L1BM_BIAS + k}")
 
 
 def _convert_x(asm: Asm, plan: GemmPlan) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compiler.emit.asm import Asm
+from compiler.emit.join_moves import join_moves
 from compiler.errors import CompilerError, DoesNotFit
 from compiler.graph import MNGraph, MNNode
 from compiler.layers.base import EmitContext
@@ -34,7 +35,7 @@ def emit_program(graph: MNGraph, scratch: Sequence[dict[str, int]], *, merge: bo
         gap = f"nop/{SEPARATION}\n"
         packed_alone = (vsm_text([line for line, _ in pack_traced(body)]) for _, body in bodies)
         return gap.join(f"{PRAGMA}{name}\n{text}" for (name, _), text in zip(bodies, packed_alone, strict=True))
-    packed = pack_traced([line for _, body in bodies for line in body])
+    packed = pack_traced(join_moves([line for _, body in bodies for line in body]))
     names = [name for name, _ in bodies]
     return _with_pragmas([line for line, _ in packed], _layers([layer for _, layer in packed]), names)
 

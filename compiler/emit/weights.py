@@ -13,6 +13,7 @@ from compiler.emit.asm import Asm
 from compiler.emit.transfer import DOWN, SHARE
 from compiler.layout.l2b import L2bUse
 
+L2BM_LWS = 32768
 TILE_LW = 1024
 CHUNK_TILES = 15
 CHUNK_BUFFERS = 2
@@ -22,14 +23,37 @@ L1BM_SLOTS = 4
 
 @dataclass(frozen=True)
 class DramSource:
-    """A value that all L2Bs read at once: alike in all of them, by banks or by groups (isa.md 6.2)."""
+    """A value that all L2Bs read at once: alike in all of them, by banks or by groups (isa.md 6.2).
+
+    What is read by groups has its place in L2BM from its address, as if L2BM were a window that moves over DRAM.  So
+    what follows each other in DRAM does so in L2BM, and one MV can bring it (`compiler.emit.join_moves`).
+    """
 
     addr: int
     use: L2bUse
 
-    def fetch(self, asm: Asm, first: int, count: int, l2bm: int) -> int:
-        """Move `count` long words of each L2B, from the `first` on, to L2BM address `l2bm`; returns the tag."""
-        return asm.mv(DOWN[self.use], count, f"$d{self.addr + first // SHARE[self.use]} $lc{l2bm}")
+    @property
+    def placed(self) -> bool:
+        """Whether the address in DRAM gives the place in L2BM."""
+        return self.use is L2bUse.GROUPS
+
+    def l2bm(self, lw: int) -> int:
+        """Where long word `lw` of a placed value lies in L2BM."""
+        return (self.addr + lw) % L2BM_LWS
+
+    def fetch(self, asm: Asm, first: int, count: int, l2bm: int) -> list[int]:
+        """Move `count` long words of each L2B, from the `first` on, to L2BM; returns the tags.
+
+        l2bm: where to, for a value that is not placed.
+        """
+        if not self.placed:
+            return [asm.mv(DOWN[self.use], count, f"$d{self.addr + first // SHARE[self.use]} $lc{l2bm}")]
+        tags = []
+        while count:
+            part = min(count, L2BM_LWS - self.l2bm(first))
+            tags.append(asm.mv(DOWN[self.use], part, f"$d{self.addr + first} $lc{self.l2bm(first)}"))
+            first, count = first + part, count - part
+        return tags
 
 
 @dataclass(frozen=True)
@@ -63,7 +87,7 @@ class WeightStream:
         self._starts = list(itertools.accumulate(self._chunks, initial=0))
         self._place = [(chunk, k) for chunk, size in enumerate(self._chunks) for k in range(size)]
         self._tile = 0
-        self._tags: dict[int, int] = {}
+        self._tags: dict[int, list[int]] = {}
 
     def fetch(self, chunk: int) -> None:
         """Issue the transfer of a chunk, if there is one."""
@@ -77,11 +101,14 @@ class WeightStream:
         asm, tile = self._asm, self._tile
         chunk, within = self._place[tile]
         if within == 0:
-            asm.wait(self._tags[chunk])
+            for tag in self._tags[chunk]:
+                asm.wait(tag)
         l2 = self._buffer(chunk) + within * TILE_LW
         l1 = tile % L1BM_SLOTS * TILE_LW
-        for k in range(16):
-            asm.op(f"l2bmb $lc{l2 + 64 * k} $lb{l1 + 64 * k}")
+        source = self._plan.source
+        for k in range(0, TILE_LW, 64):
+            place = source.l2bm(tile * TILE_LW + k) if source.placed else l2 + k
+            asm.op(f"l2bmb $lc{place} $lb{l1 + k}")
         if within == self._chunks[chunk] - 1:
             self.fetch(chunk + CHUNK_BUFFERS)
         plane = "xy"[tile % 2]
@@ -95,7 +122,7 @@ class WeightStream:
         return plane
 
     def _buffer(self, chunk: int) -> int:
-        """L2BM address of a chunk.
+        """L2BM address of a chunk of a weight that is not placed by its address.
 
         The last one goes to buffer 0 and a product of one chunk to buffer 1, so that a small product behind a large one
         can fetch its weight while the large one still uses its last chunk.

@@ -190,6 +190,10 @@ class Layer(ABC):
         """Padding needed, per input index."""
         return {}
 
+    def adjacent(self, node: MNNode) -> Sequence[int]:
+        """Parameters among the inputs that shall lie behind each other in DRAM, in this order and that of the nodes."""
+        return ()
+
     def result_padding(self, node: MNNode, graph: MNGraph) -> str:
         """What the padding of the outputs holds."""
         return DIRTY

@@ -98,6 +98,9 @@ class StreamedGemm(Layer):
         by_outputs = {1: 0 if _trans_b(node) else 1, **({2: 0} if len(node.inputs) > 2 else {})}
         return [SliceAxis({0: 0}, {0: 0}), SliceAxis(by_outputs, {0: 1})]
 
+    def adjacent(self, node: MNNode) -> Sequence[int]:
+        return (2, 1)[3 - len(node.inputs) :] if banks(node).startswith("g") else ()
+
     def _plan(self, node: MNNode, graph: MNGraph) -> GemmPlan:
         """Sizes from the layouts that were settled; places are filled in by `emit`."""
         x, w, y = (graph.values[name] for name in (*node.inputs[:2], node.outputs[0]))

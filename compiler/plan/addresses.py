@@ -2,7 +2,8 @@
 
 LM: a value lives from the node that makes it to the last node that reads it or one of its aliases; it gets the
 lowest free multiple of two long words.  DRAM: inputs by name, then parameters, then what the program stores, in
-slots of 1,024 long words (compiler.md 6); spilled intermediates grow down from 526,869,888.
+slots of 1,024 long words (compiler.md 6); spilled intermediates grow down from 526,869,888.  Parameters that layers
+want behind each other lie so from a multiple of the size of L2BM on, without gaps.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from compiler.emit.asm import MV_UNIT, round_up
+from compiler.emit.weights import L2BM_LWS
 from compiler.errors import DoesNotFit, LocalMemoryFull
 from compiler.graph import Location, MNGraph, MNNode, MNValue
 from compiler.graph.value import DRAM_LWS, LM_WORDS
@@ -42,11 +45,15 @@ def plan_addresses(graph: MNGraph, sram_budget: float = 1.0) -> Addresses:
 def _plan_dram(graph: MNGraph, plan: Addresses) -> None:
     next_free, spill = 0, SPILL_TOP
     made = [name for node in graph.nodes for name in node.outputs]
-    for name in (*sorted(graph.inputs), *graph.params, *made):
+    run = _adjacent(graph)
+    for name in (*sorted(graph.inputs), *(p for p in graph.params if p not in run), *run, *made):
         value = graph.values[name]
         if value.loc is not Location.DRAM or value.parent is not None:
             continue
-        slot = _image(value).slot_lws
+        image = _image(value)
+        slot = round_up(image.lws_per_group, MV_UNIT) if name in run[:-1] else image.slot_lws
+        if name in run[:1]:
+            next_free = round_up(next_free, L2BM_LWS)
         if name in made and name not in graph.outputs:
             spill -= slot
             value.addr = spill
@@ -63,6 +70,12 @@ def _plan_dram(graph: MNGraph, plan: Addresses) -> None:
             _place_slices(graph, node.inputs[0], node.outputs)
         elif node.op_type == "MNCoreOutputConcat":
             _place_slices(graph, node.outputs[0], node.inputs)
+
+
+def _adjacent(graph: MNGraph) -> list[str]:
+    """The parameters that layers want behind each other."""
+    nodes = [node for node in graph.nodes if node.op_type != "Constant"]
+    return [node.inputs[k] for node in nodes for k in layer_of(node).adjacent(node) if node.inputs[k] in graph.params]
 
 
 def _place_slices(graph: MNGraph, whole: str, slices: list[str]) -> None:
