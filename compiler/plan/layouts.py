@@ -23,21 +23,30 @@ from compiler.layout.time import addressed
 from compiler.plan.ends import Ends
 from compiler.plan.history import LayoutHistory
 from compiler.plan.layout_spec import LayoutSpecs
+from compiler.plan.row_spread import Spreading, spread_rows
 from compiler.plan.tables import add_tables
 from compiler.plan.wishes import Wishes, plan_wishes
 from compiler.switch.chains import chain
 from compiler.switch.routes import SELECT, cheapest
 
+ROWS_SPREAD = "a sixteenth of the rows in each MAB"
+
 
 @dataclass
 class _Planning:
-    """What every step of one planning shares.  settled: the layout in which the first reader took a value."""
+    """What every step of one planning shares.
+
+    spreading: operands whose layouts the spreading of rows fixed.  settled: the layout in which the first reader took a
+    value.  moved: values by name and layout that were switched for the spreading of rows.
+    """
 
     wishes: Wishes
     specs: LayoutSpecs
     history: LayoutHistory
     ends: Ends
+    spreading: Spreading = field(default_factory=Spreading)
     settled: Wishes = field(default_factory=dict)
+    moved: dict[tuple[str, PadLayout], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,12 @@ def plan_layouts(
         first = _Planning(wishes, specs, LayoutHistory(), ends)
         _planned(graph, first)
         wishes = {**first.settled, **wishes}
-    return _planned(graph, _Planning(wishes, specs, history, ends))
+    planned = _planned(graph, _Planning(wishes, specs, history, ends))
+    spreading = spread_rows(graph, planned)
+    if not spreading.operands:
+        return planned
+    history.events.clear()
+    return _planned(graph, _Planning({**wishes, **spreading.wishes}, specs, history, ends, spreading))
 
 
 def _planned(graph: MNGraph, planning: _Planning) -> MNGraph:
@@ -101,6 +115,9 @@ def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:
     for position, name in enumerate(list(node.inputs)):
         value = graph.values[name] if name else None
         fixed = None if value is None else planning.specs.input_layout(node, value.shape)
+        of_rows = fixed is None and (node.outputs[0], position) in planning.spreading.operands
+        if of_rows:
+            fixed = planning.spreading.operands[node.outputs[0], position]
         pinned = (fixed is not None or not layer.lays_out_free_inputs) and position not in layer.streamed
         if value is not None and value.layout is None and name in free and pinned:
             wish = fixed.layout if fixed is not None else wishes.get(name)
@@ -115,9 +132,12 @@ def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:
                 tell(value.name, value.layout, how.reason, node)
         if fixed is not None and value is not None:
             streamed = position in layer.streamed
-            node.inputs[position] = with_layout(graph, value.name, fixed, streamed=streamed)
+            moved = planning.moved if of_rows else {}
+            key = (value.name, fixed)
+            moved[key] = moved.get(key) or with_layout(graph, value.name, fixed, streamed=streamed)
+            node.inputs[position] = moved[key]
             value = graph.values[node.inputs[position]]
-            tell(value.name, fixed, "layout_spec: SwitchInput", node)
+            tell(value.name, fixed, ROWS_SPREAD if of_rows else "layout_spec: SwitchInput", node)
         if value is not None and position not in layer.streamed and _is_sliced(value):
             value = _all_slices(graph, value)
             node.inputs[position] = value.name

@@ -73,7 +73,6 @@ def test_step_of_a_classifier(sizes: tuple[int, int, int, int]) -> None:
     for name, exact in _exact(feeds).items():
         assert np.abs(numbers[name] - exact).max() < 0.01 * np.abs(exact).max(), name
     if sizes[0] == 64:
-        assert not any("LayoutSwitch" in node.op_type for node in compiled.graph.nodes)
         assert compiled.timing.cycles < 16_000
         assert compiled.report["pe_lines"] < 2_000
 
