@@ -119,7 +119,8 @@ class _Emitter:
 
     def run(self) -> None:
         job = self._job
-        self._asm.op(f"zero {ZERO_LW}")
+        if self._kind.lanes == 4 or (job.left < 0).any() or (job.right < 0).any():
+            self._asm.op(f"zero {ZERO_LW}")
         if job.bias is not None and job.first_ids:
             self._mark_first()
         vectors = self._transpose_left() if job.left_transposed else self._convert_left()

@@ -182,7 +182,7 @@ class Elementwise(Layer):
         brings its layout along.
         """
         out = graph.values[node.outputs[0]]
-        wish = None if RECORDS[node.op_type].boolean else outputs[0]
+        wish = None if self._type(node, graph).words_per_lw != out.dtype.words_per_lw else outputs[0]
         result = default_layout(out) if wish is None else PadLayout(out.shape, wish)
         asked: list[Layout | None] = []
         for name in node.inputs:

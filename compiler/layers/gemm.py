@@ -21,6 +21,7 @@ from compiler.errors import UnsupportedOperator
 from compiler.graph import Location, MNGraph, MNNode, MNType
 from compiler.layers import productmath
 from compiler.layers.base import ZERO, Assignment, EmitContext, Layer, PadNeed, Raw, SliceAxis
+from compiler.layers.product_in_order import cost_in_order, in_order, result_in_order
 from compiler.layers.product_spread import (
     REUSED,
     UNITS,
@@ -31,6 +32,7 @@ from compiler.layers.product_spread import (
     best,
     bias_layout,
     candidates,
+    cost,
     tensor_layout,
 )
 from compiler.layers.streamed_gemm import STREAMED_GEMM
@@ -168,7 +170,14 @@ class Gemm(Layer):
         shape = product_shape(node, graph)
         self._check(node, graph, shape)
         known = [Known(layout, free=layout is None) for layout in inputs[:2]]
-        spread = _asked(node, shape) or best(shape, known, wishes[0])
+        asked = _asked(node, shape)
+        spread = asked or best(shape, known, wishes[0])
+        left, right = inputs[:2]
+        if asked is None and left is not None and right is not None and len(node.inputs) == 2:
+            found = result_in_order(shape, left, right)
+            if found is not None and cost_in_order(shape, *found, wishes[0]) < cost(shape, spread, known, wishes[0]):
+                node.attrs["spread"] = found[0].letters
+                return Assignment((left, right), (found[1],))
         node.attrs["spread"] = spread.letters
         layouts: list[PadLayout | None] = [tensor_layout(shape, spread, roles) for roles in (shape.left, shape.right)]
         layouts += [bias_layout(shape, spread)] * (len(node.inputs) - 2)
@@ -267,8 +276,12 @@ def _from_dram(name: str, graph: MNGraph, *, weighed: bool) -> Known:
     return Known(free=True, weight=REUSED if weighed and readers > len(chain) else 1.0)
 
 
-def _order(kind: Kind) -> Table:
-    """For each row of a matrix plane the number of its element in a tile laid as `(lanes_W:1, 4_PE:1)`."""
+def _order(kind: Kind, *, plain: bool) -> Table:
+    """For each row of a matrix plane the number of its element in a tile laid as `(lanes_W:1, 4_PE:1)`, `plain`: as
+    `(4_PE:1, lanes_W:1)`.
+    """
+    if plain:
+        return np.arange(kind.tile)
     return np.array([4 * h + p for p in range(4) for h in range(kind.lanes)], np.int64)
 
 
@@ -278,6 +291,8 @@ def _addresses(layout: PadLayout, roles: Sequence[Role], letters: str, local: di
     for axis, role in zip(layout.layout.axes, roles, strict=True):
         if role.letter in letters:
             positions = axis_positions(axis, Level.ADDR)
+            if not any(sub.level in (Level.PE, Level.W) for sub in axis):
+                positions = positions[np.sort(np.unique(positions, return_index=True)[1])]
             split = any(sub.level is not Level.ADDR for sub in axis) and role.letter in "MNKS"
             extent = min(len(positions), local[role.letter]) if split else len(positions)
             found = np.add.outer(found, positions[:extent]).ravel()
@@ -309,7 +324,7 @@ def _job(node: MNNode, graph: MNGraph) -> ProductJob:
     local = {letter: spread.local(shape, letter) for letter in "MNKS"}
     left, right, result = (graph.values[name].layout for name in (*node.inputs[:2], node.outputs[0]))
     assert left is not None and right is not None and result is not None
-    order, tile = _order(kind), kind.tile
+    order, tile = _order(kind, plain=in_order(result)), kind.tile
     depth = -(-local["K"] // tile)
     inside = order if local["K"] % tile == 0 else np.arange(tile)
     numbers = tile * np.arange(depth)[:, None] + inside

@@ -214,12 +214,7 @@ def cost(shape: Shape, spread: Spread, operands: Sequence[Known], result: Layout
             total += SWITCH + 4 * _arrival(wanted)
     if operands[1].weight > 1:
         total += _training(spread, tensors[1])
-    steps = {letter: spread.local(shape, letter) for letter in "MNK"}
-    others = math.prod(role.extent for role in shape.result[:-2]) / max(1, spread.members("S"))
-    groups = -(-steps["M"] // 4)
-    tiles = -(-steps["N"] // shape.tile) * -(-steps["K"] // shape.tile)
-    work = others * (tiles * (groups + 4 + 4 * (not shape.right_direct)) + groups * -(-steps["N"] // shape.tile))
-    total += 4 * work
+    total += work(shape, spread)
     out = tensors[2]
     on_l1b = out.num_lw * (4 if out.is_broadcast(Level.MAB) else 64)
     if spread.over_l1b:
@@ -233,6 +228,15 @@ def cost(shape: Shape, spread: Spread, operands: Sequence[Known], result: Layout
     if 2 * tensors[0].num_lw + out.num_lw > LM_LWS or tensors[0].num_lw + tensors[1].num_lw > LM_LWS:
         total *= 100
     return total
+
+
+def work(shape: Shape, spread: Spread) -> float:
+    """Estimated cycles of the steps of a product in a MAB."""
+    steps = {letter: spread.local(shape, letter) for letter in "MNK"}
+    others = math.prod(role.extent for role in shape.result[:-2]) / max(1, spread.members("S"))
+    groups = -(-steps["M"] // 4)
+    tiles = -(-steps["N"] // shape.tile) * -(-steps["K"] // shape.tile)
+    return 4 * others * (tiles * (groups + 4 + 4 * (not shape.right_direct)) + groups * -(-steps["N"] // shape.tile))
 
 
 def _training(spread: Spread, weight: PadLayout) -> float:

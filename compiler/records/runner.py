@@ -138,6 +138,9 @@ def _place(graph: MNGraph, problem: Problem, result: str) -> list[dict[str, int]
         if out.loc is not None:
             continue
         layer, first = layer_of(node), graph.values[node.used[0]]
+        if layer.first_in not in (None, first.loc) and first.loc in LETTER:
+            _copy(graph, node)
+            first = graph.values[node.used[0]]
         if layer.delivers_in_dram(node, graph):
             out.place_at(Location.DRAM, wanted.addr if out.name == result else 1 << 20)
         elif out.name == result:

@@ -26,6 +26,12 @@ BOUNDS = {
     "dram_ul_16": 7,
     "dram_ul_256": 29,
     "dram_ul_256_16": 7,
+    "matmul_trb_mab_lm_4_8_16": 12,
+    "matmul_trb_mab_lm_32_8_16": 96,
+    "matmul_notr_mab_lm_4_16_16": 48,
+    "matmul_tra_mab_lm_16_32_8": 96,
+    "matmul_notr_pkg_lm_256_16_16": 28,
+    "matmul_trb_pkg_lm_256_16_16": 16,
 }
 
 
