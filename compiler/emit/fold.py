@@ -224,7 +224,7 @@ def _in_latches(job: FoldJob, first: int, acc: str) -> list[tuple[str, str]]:
     """
     start = _over_tiles(job, first, acc)
     steps = [*start[:-1], (start[-1][0], "$nowrite")]
-    hold = "$nowrite; fvpassa $mauf $nowrite"
+    hold = f"$nowrite; {job.op.load} $mauf $nowrite"
     bits = job.folding.bits
     turns = [["msl $mauf", "msl $aluf"]] * (bits[Level.PE] >> 1) + [["msl $mauf"]] * (bits[Level.PE] & 1)
     turns += [[f"lbsl $mauf {SHIFT_32}"]] * bits[Level.W]

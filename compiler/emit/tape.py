@@ -2,7 +2,8 @@
 
 A formula records MAU and ALU operations on abstract values.  `compiler.emit.tape_code` turns the tape into VSM;
 `compiler.layers.tape_eval` computes it on NumPy arrays with `floatmath`, which shares nothing with emitter and kernels.
-Values are long words of one element type; flags (one bit per element) are kept in mask registers.
+Values are long words of one element type; flags (one bit per element) are kept in mask registers.  Operations on
+integers are written as those of words of 32 bits (`iand`); on a tape of doubles they become those of 64 bits (`land`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,42 @@ from dataclasses import dataclass, field
 from compiler.errors import CompilerError
 
 #: Operations of the MAU; all others here are the ALU's.  Float operations stand on a tape without their precision.
-MAU = frozenset({"vmul", "vadd", "vfma", "vpassa"})
+MAU = frozenset({"vmul", "vmulu", "vadd", "vfma", "vfmau", "vfmad", "vpassa"})
 FLOAT_ALU = frozenset({"max", "min", "floor", "ftoi", "rsqrt", "relu"})
+
+
+@dataclass(frozen=True)
+class Form:
+    """The elements of a precision, as formulas see them.
+
+    pack: code of `struct` for a constant.  width: bits of a constant.  sign, exponent: the sign bit and the exponent
+    field of a constant.  truth: the integer 1, in both words of a long word of doubles.  whole: from this number on
+    none has a fraction.
+    """
+
+    pack: str
+    width: int
+    sign: int
+    exponent: int
+    truth: int
+    whole: float
+
+    @property
+    def magnitude(self) -> int:
+        """All bits but the sign."""
+        return (1 << self.width) - 1 ^ self.sign
+
+    @property
+    def smallest(self) -> int:
+        """The smallest positive number: the lowest bit of the exponent field."""
+        return self.exponent & -self.exponent
+
+
+FORMS = {
+    "f": Form("<f", 32, 0x80000000, 0x7F800000, 1, 2.0**23),
+    "h": Form("<f", 32, 0x80008000, 0x7E007E00, 1, 2.0**9),
+    "d": Form("<d", 64, 1 << 63, 0x7FF << 52, 0x1_0000_0001, 2.0**52),
+}
 
 
 @dataclass(frozen=True)
@@ -56,7 +91,7 @@ class Step:
 
 @dataclass
 class Tape:
-    """The record.  prec: "f" single, "h" half; the integer operations work on words of 32 bits.
+    """The record.  prec: "f" single, "h" half, "d" double.
 
     held: values kept in T.
     """
@@ -88,16 +123,21 @@ class Tape:
         self.constants[made.number] = pattern
         return made
 
+    @property
+    def form(self) -> Form:
+        """The elements of this tape."""
+        return FORMS[self.prec]
+
     def number(self, value: float) -> Val:
-        """A constant by its value, which must be a single."""
-        packed = struct.pack("<f", value)
-        if struct.unpack("<f", packed)[0] != value:
+        """A constant by its value, which must be a number of the tape's precision (of single precision for halves)."""
+        packed = struct.pack(self.form.pack, value)
+        if struct.unpack(self.form.pack, packed)[0] != value:
             raise CompilerError(f"the constant {value!r} of a formula is no single-precision number")
         return self.bits(int.from_bytes(packed, "little"))
 
     def nearest(self, value: float) -> Val:
         """The constant nearest to a number that a user gave."""
-        return self.bits(int.from_bytes(struct.pack("<f", value), "little"))
+        return self.bits(int.from_bytes(struct.pack(self.form.pack, value), "little"))
 
     def _value(self) -> Val:
         self._values += 1
@@ -111,7 +151,7 @@ class Tape:
         where: Flag | None = None,
         otherwise: Val | None = None,
     ) -> Val:
-        """An operation of MAU or FLOAT_ALU, or an integer one by its mnemonic.
+        """An operation of MAU or FLOAT_ALU, or an integer one by its mnemonic for words of 32 bits.
 
         flush: 0 where the flag is clear.  where: `otherwise` where the flag is clear; nothing else may read that
         value, unless it is an input or a constant.
@@ -121,14 +161,18 @@ class Tape:
         made = self._value()
         mask = (flush.number if flush else None, where.number if where else None)
         kept = otherwise.number if otherwise is not None else None
-        self.steps.append(Step(name, args, made.number, flush=mask[0], masked=mask[1], kept=kept))
+        self.steps.append(Step(self._wide(name), args, made.number, flush=mask[0], masked=mask[1], kept=kept))
         return made
 
     def flag(self, name: str, *args: Val, where: Flag | None = None) -> Flag:
         """The flag of an operation (isa.md 4.5); with `where`, both must be set."""
         self._flags += 1
-        self.steps.append(Step(name, args, sets=self._flags - 1, masked=where.number if where else None))
+        self.steps.append(Step(self._wide(name), args, sets=self._flags - 1, masked=where.number if where else None))
         return Flag(self._flags - 1)
+
+    def _wide(self, name: str) -> str:
+        """An integer operation in the width of the elements."""
+        return name.replace("i", "l", 1) if self.prec == "d" and name.startswith(("i", "ui")) else name
 
     def where(self, flag: Flag, value: Val, otherwise: Val) -> Val:
         """`value` where the flag is set, else `otherwise`, which only this may read unless it is input or constant."""
@@ -139,7 +183,7 @@ class Tape:
         self.held.add(value.number)
         return value
 
-    # -- single precision by name ---------------------------------------------------------------------------------
+    # -- arithmetic by name ---------------------------------------------------------------------------------
 
     def mul(self, x: Val, y: Val) -> Val:
         """x * y."""

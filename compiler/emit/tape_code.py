@@ -3,7 +3,8 @@
 Each memory can be read at one address in a step, so operands that meet in an item must lie in different memories:
 temporaries are two-coloured over the GRFs, or held in T where the formula says so; constants are loaded into the banks
 that need them, those of the ALU into GRF0 and those of the MAU into GRF1 if there is a choice, so that both units can
-work in one line.  An operand that shares its local memory with another one or with the result is copied to a GRF
+work in one line.  The MAU multiplies doubles for two of the four PEs at a time, so that a product takes two items
+(isa.md 9.3).  An operand that shares its local memory with another one or with the result is copied to a GRF
 before, for several groups of four long words at a time.  The groups rotate through sets of registers, so that
 `isa.pack` can overlap them.  A value that ends inside a group is finished by writing its last long words twice.
 """
@@ -67,7 +68,7 @@ def emit_tape(asm: Asm, tape: Tape, operands: Sequence[Place], result: Place) ->
     bound = _bind(tape, operands, result)
     homes = _Homes(tape, bound)
     for bank, register, pattern in homes.constants():
-        asm.op(f'imm ui"{pattern:#010x}" $l{bank}{register}')
+        _load_constant(asm, f"{bank}{register}", f"{bank}{register + 1}", pattern, tape.form.width)
     for number, place in bound.loads.items():
         for bank in homes.of[number]:
             asm.op(f"lpassa $l{place.lm}{place.addr + 2 * place.lws[0]} $l{bank}{homes.fixed[bank, number]}")
@@ -80,6 +81,18 @@ def emit_tape(asm: Asm, tape: Tape, operands: Sequence[Place], result: Place) ->
         for turn, cycles in enumerate(batch):
             for position in range(len(bound.steps)):
                 asm.op(homes.item(position, turn, cycles, result))
+
+
+def _load_constant(asm: Asm, register: str, second: str, pattern: int, width: int) -> None:
+    """A constant into a long word, whose words are `register` and `second`: one of 32 bits into both of them."""
+    high, low = pattern >> 32, pattern & 0xFFFFFFFF
+    if width == 32 or high == low:
+        asm.op(f'imm ui"{low:#010x}" $l{register}')
+    elif not low:
+        asm.op(f'immu ui"{high:#010x}" $l{register}')
+    else:
+        asm.op(f'imm ui"{high:#010x}" ${register}')
+        asm.op(f'imm ui"{low:#010x}" ${second}')
 
 
 def _copy(asm: Asm, place: Place, batch: Sequence[Sequence[int]], bank: str, register: int) -> None:
@@ -115,8 +128,12 @@ def _bind(tape: Tape, operands: Sequence[Place], result: Place) -> _Bound:
         loads = {number: place for number, place in places.items() if place.invariant}
     renamed: dict[int, int] = {}
     fresh = 1 + max([s.target or 0 for s in tape.steps] + [v.number for v in tape.inputs] + list(tape.constants))
+    made = list(tape.steps)
+    if tape.prec == "d":
+        made = [part for number, step in enumerate(tape.steps) for part in _halves(step, fresh + number)]
+        fresh += len(tape.steps)
     finals = _finals(tape)
-    for step in tape.steps:
+    for step in made:
         seen = {result.lm: result} if step.target in finals else {}
         for val in step.args:
             place = places.get(val.number)
@@ -127,7 +144,7 @@ def _bind(tape: Tape, operands: Sequence[Place], result: Place) -> _Bound:
                 fresh += 1
     steps = [
         replace(step, args=tuple(replace(val, number=renamed.get(val.number, val.number)) for val in step.args))
-        for step in tape.steps
+        for step in made
     ]
     return _Bound(
         steps,
@@ -135,6 +152,16 @@ def _bind(tape: Tape, operands: Sequence[Place], result: Place) -> _Bound:
         loads,
         {copy: places[n] for n, copy in renamed.items()},
     )
+
+
+def _halves(step: Step, between: int) -> list[Step]:
+    """The items of a step on doubles: a product is made for PEs 0 and 1, then for PEs 2 and 3, where the first item
+    left the addend.
+    """
+    if step.op not in ("vmul", "vfma"):
+        return [step]
+    first = Step(step.op + "u", step.args, between)
+    return [first, replace(step, op="vfmad", args=(*step.args[:2], Val(between)))]
 
 
 def _finals(tape: Tape) -> set[int | None]:
@@ -191,7 +218,7 @@ class _Homes:
         }
 
     def constants(self) -> Iterator[tuple[str, int, int]]:
-        """(bank, register, pattern of 32 bits) of every constant."""
+        """(bank, register, pattern) of every constant."""
         for (bank, number), register in self.fixed.items():
             if number in self._tape.constants:
                 yield bank, register, self._tape.constants[number]

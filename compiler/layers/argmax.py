@@ -67,7 +67,7 @@ class ArgExtreme(Layer):
         where = f"{node.op_type} {node.outputs[0]!r}"
         if node.attrs.get("select_last_index", 0):
             raise UnsupportedOperator(f"{where}: select_last_index=1 has no emitter")
-        if value.dtype not in KINDS[EXTREME[node.op_type]].ops:
+        if value.dtype not in KINDS[EXTREME[node.op_type]].ops or value.dtype.words_per_lw not in MOST:
             raise UnsupportedOperator(f"{where}: element type {value.dtype} has no emitter, use Half, Float or Int")
         axis, rank = self._axis(node, graph), len(value.shape)
         for layout in (inputs[0], rows_layout(value, (axis,))):

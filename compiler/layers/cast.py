@@ -1,4 +1,7 @@
-"""Cast between Half, Float, Int and truth values, which are the integers 1 and 0."""
+"""Cast between Half, Float, Int and truth values, which are the integers 1 and 0, and between integers and Double.
+
+Integers fill both words of the long word in which their double lies.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ from compiler.layers import formulas, halfmath
 from compiler.layers.base import Assignment, EmitContext, HalfUse, Layer, Raw, SliceAxis
 from compiler.layers.layouts import default_layout
 from compiler.layers.tape_eval import evaluate
-from compiler.layout import Layout, LayoutError, PadLayout
+from compiler.layout import Layout, LayoutError, Level, PadLayout
 from compiler.layout.words import narrow, upper_word_split, widen
 
-HALF, FLOAT, INT, TRUTH = MNType.HALF, MNType.FLOAT, MNType.INT, OnnxType.BOOL
+HALF, FLOAT, INT, DOUBLE, TRUTH = MNType.HALF, MNType.FLOAT, MNType.INT, MNType.DOUBLE, OnnxType.BOOL
 Kind = MNType | OnnxType
 
 #: Conversions that keep the layout.
@@ -32,8 +35,17 @@ FORMULAS: Mapping[tuple[Kind, Kind], Formula] = {
     (FLOAT, TRUTH): formulas.float_to_truth,
     (INT, TRUTH): formulas.int_to_truth,
     (TRUTH, INT): formulas.copy,
-    **{(kind, kind): formulas.copy for kind in (HALF, FLOAT, INT, TRUTH)},
+    (INT, DOUBLE): formulas.int_to_double,
+    (TRUTH, DOUBLE): formulas.truth_to_double,
+    (DOUBLE, INT): formulas.double_to_int,
+    (DOUBLE, TRUTH): formulas.float_to_truth,
+    **{(kind, kind): formulas.copy for kind in (HALF, FLOAT, INT, DOUBLE, TRUTH)},
 }
+
+
+def _whole(kinds: tuple[Kind, Kind]) -> bool:
+    """Whether the words of a long word must be alike: integers on one side, doubles on the other."""
+    return DOUBLE in kinds and kinds[0] is not kinds[1]
 
 
 def _kind(value: MNValue) -> Kind:
@@ -42,7 +54,7 @@ def _kind(value: MNValue) -> Kind:
 
 @cache
 def _tape(kinds: tuple[Kind, Kind]) -> Tape:
-    tape = Tape("h" if HALF in kinds else "f")
+    tape = Tape("h" if HALF in kinds else "d" if DOUBLE in kinds else "f")
     tape.finish(FORMULAS[kinds](tape, tape.input()))
     return tape
 
@@ -72,7 +84,7 @@ class Cast(Layer):
                 given = widen(given) if kinds[0] is HALF else narrow(given)
         except LayoutError:
             given = None
-        return [given]
+        return [self._shared(given, kinds)]
 
     def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
         wanted, kinds = outputs[0], self._kinds(node, graph)
@@ -83,7 +95,12 @@ class Cast(Layer):
                 wanted = narrow(wanted)
         except LayoutError:
             wanted = None
-        return [wanted]
+        return [self._shared(wanted, kinds)]
+
+    @staticmethod
+    def _shared(layout: Layout | None, kinds: tuple[Kind, Kind]) -> Layout | None:
+        """A wish that both sides can have."""
+        return None if layout is not None and _whole(kinds) and not layout.is_broadcast(Level.W) else layout
 
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
@@ -101,7 +118,11 @@ class Cast(Layer):
                 f"Cast {node.outputs[0]!r}: {value.onnx_dtype} ({value.dtype}) to {out.onnx_dtype} "
                 f"({out.dtype}) has no emitter"
             )
-        layout = given or (PadLayout(value.shape, wishes[0]) if wishes[0] is not None else default_layout(value))
+        wish, known = self._shared(wishes[0], kinds), given
+        if given is not None and self._shared(given.layout, kinds) is None:
+            known = None
+        free = default_layout(out if kinds[1] is DOUBLE else value)
+        layout = known or (PadLayout(value.shape, wish) if wish is not None else free)
         return Assignment((layout,), (layout,))
 
     @staticmethod
@@ -141,7 +162,8 @@ class Cast(Layer):
             return [halfmath.half_to_float(inputs[0]).view(np.uint32)]
         if kinds == (FLOAT, HALF):
             return [halfmath.float_to_half(inputs[0].view(np.float32))]
-        return [evaluate(_tape(kinds), [inputs[0]])]
+        made = graph.values[node.outputs[0]].dtype.raw_dtype
+        return [evaluate(_tape(kinds), [inputs[0]]).astype(made)]
 
 
 LAYERS: tuple[Layer, ...] = (Cast(),)

@@ -29,7 +29,7 @@ _RSQRT_EVEN = np.array([63, 62, 60, 58, 57, 55, 54, 53, 52, 51, 50, 49, 48, 47, 
 _RSQRT_ODD = np.array([45, 43, 42, 41, 40, 39, 38, 37, 36, 36, 35, 34, 34, 33, 33, 32], np.int64)
 
 
-def _exponent(bits: U64) -> I64:
+def exponent_field(bits: U64) -> I64:
     """The exponent field."""
     return ((bits & INF) >> _SHIFT).astype(np.int64)
 
@@ -70,7 +70,7 @@ def _jammed(z: F64, below: I64) -> F64:
     return np.where(below < 0, np.ldexp(1.0, np.clip(-below, 0, _DROP_ADDEND)), jammed)
 
 
-def _encode(value: F64, exponent: I64) -> U64:
+def scaled(value: F64, exponent: I64) -> U64:
     """value * 2**exponent of a value whose own exponent is small: overflow is infinity, underflow +0."""
     fraction, own = np.frexp(value)
     field = own + exponent - 1 + 1023
@@ -84,7 +84,7 @@ def _encode(value: F64, exponent: I64) -> U64:
 def fma(x: U64, y: U64, z: U64) -> U64:
     """`dvfma`: x * y + z with omitted partial products, finite addend alignment and one rounding."""
     x, y, z = np.broadcast_arrays(x, y, z)
-    ex, ey, ez = _exponent(x), _exponent(y), _exponent(z)
+    ex, ey, ez = exponent_field(x), exponent_field(y), exponent_field(z)
     product_zero, addend_zero = (ex == 0) | (ey == 0), ez == 0
     product_inf, addend_inf = ((ex == 2047) | (ey == 2047)) & ~product_zero, ez == 2047
     sign = (x ^ y) & SIGN
@@ -107,9 +107,26 @@ def fma(x: U64, y: U64, z: U64) -> U64:
     addend = np.where(no_addend, 0.0, np.ldexp(np.where(z & SIGN != 0, -aligned, aligned), place))
     near, far = two_sum(addend, low)
     top, rest = two_sum(high, near)
-    result = _encode(top + odd_sum(rest, far), scale)
+    result = scaled(top + odd_sum(rest, far), scale)
     both_signs = np.where(product_inf & addend_inf, sign & z, np.where(product_inf, sign, z)) & SIGN
     return np.where(product_inf | addend_inf, both_signs | INF, result)
+
+
+def circuit(parts: U64) -> U64:
+    """One `dfadd` circuit over axis 0 of at most 16 inputs (numerics.md 4.2): three guard bits, one rounding."""
+    field, negative = exponent_field(parts), parts & SIGN != 0
+    top = field.max(axis=0)
+    significand = (parts & _MANTISSA | np.uint64(1) << _SHIFT).astype(np.int64) << 3
+    shift = np.minimum(top - field, 62)
+    kept = significand >> shift
+    rest = significand - (kept << shift)
+    half = (np.int64(1) << shift) >> 1
+    kept += (shift > 0) & ((rest > half) | ((rest == half) & (kept & 1 == 1)))
+    total = np.where(field == 0, 0, np.where(negative, -kept, kept)).sum(axis=0)
+    result = scaled(total.astype(np.float64), top - 1023 - 55)
+    infinite = field == 2047
+    result = np.where((infinite & negative).any(axis=0), SIGN | INF, result)
+    return np.where((infinite & ~negative).any(axis=0), INF, result)
 
 
 _ZERO = np.array(0, np.uint64)
@@ -163,7 +180,7 @@ def relu(x: U64, y: U64) -> U64:
 
 def floor(x: U64) -> U64:
     """`dfloor`: largest integer value not above x; patterns of exponent 0 and infinities pass unchanged."""
-    field = _exponent(x)
+    field = exponent_field(x)
     usual = (field != 0) & (field < 2047)
     numbers = np.where(usual, x, np.uint64(0)).view(np.float64)
     return np.where(usual, np.floor(numbers).view(np.uint64), x)
@@ -171,7 +188,7 @@ def floor(x: U64) -> U64:
 
 def to_integer(x: U64) -> U64:
     """`dftoi`: signed 64-bit integer toward zero, clipped; infinities clip, exponent 0 gives 0."""
-    field, negative = _exponent(x), x & SIGN != 0
+    field, negative = exponent_field(x), x & SIGN != 0
     significand = (x & _MANTISSA | np.uint64(1) << _SHIFT).astype(np.int64)
     shift = field - 1023 - 52
     magnitude = np.where(shift >= 0, significand << np.clip(shift, 0, 10), significand >> np.clip(-shift, 0, 63))
@@ -182,7 +199,7 @@ def to_integer(x: U64) -> U64:
 
 def rsqrt(x: U64) -> U64:
     """`drsqrt`: table value of 1 / sqrt(|x|) with a relative error below 1/32; no special values (numerics.md 7.4)."""
-    exponent = _exponent(x) - 1023
+    exponent = exponent_field(x) - 1023
     index = ((x & _MANTISSA) >> np.uint64(48)).astype(np.int64)
     table = np.where(exponent & 1 == 1, _RSQRT_ODD[index], _RSQRT_EVEN[index])
     return (((1022 - (exponent >> 1)) << 52) | ((table - 32) << 47)).astype(np.uint64)

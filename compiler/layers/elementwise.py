@@ -2,13 +2,14 @@
 
 A record names the formula for every element type it has code for.  Operands are broadcast as in NumPy: one that is
 smaller than the result takes the projection of the result's layout (`compiler.layout.project`); constants of one
-element are immediates (attribute `scalars`: input position -> number, the input itself is left out).
+element are immediates (attribute `scalars`: input position -> number, the input itself is left out).  Integers that
+meet doubles fill both words of the doubles' long words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -24,13 +25,17 @@ from compiler.layers import transcendental as tr
 from compiler.layers.base import DIRTY, ZERO, Assignment, EmitContext, HalfUse, Layer, Raw, SliceAxis
 from compiler.layers.layouts import default_layout
 from compiler.layers.tape_eval import evaluate
-from compiler.layout import Layout, PadLayout
+from compiler.layout import Layout, Level, PadLayout
 from compiler.layout.project import project, source_lws
 
-FLOAT, INT, HALF = MNType.FLOAT, MNType.INT, MNType.HALF
+FLOAT, INT, HALF, DOUBLE = MNType.FLOAT, MNType.INT, MNType.HALF, MNType.DOUBLE
 #: Stands for an optional operand that is not given.
 ABSENT = -1
-PREC = {FLOAT: "f", INT: "f", HALF: "h"}
+#: Factor of a word that makes it a long word of two alike.
+TWICE = 0x1_0000_0001
+#: What to do about an operator that doubles have no formula for.
+OTHER_RULE = " (float_dtype=float instead of double)"
+PREC = {FLOAT: "f", INT: "f", HALF: "h", DOUBLE: "d"}
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,16 @@ class Operator:
     settings: Callable[[MNNode], dict[str, Any]] = lambda node: {}
 
 
+def _real(formula: Formula) -> dict[MNType, Formula]:
+    return {FLOAT: formula, DOUBLE: formula}
+
+
+def _any(formula: Formula) -> dict[MNType, Formula]:
+    return {**_real(formula), HALF: formula}
+
+
 def _compare(op_type: str, single: Formula, integer: Formula) -> Operator:
-    return Operator(op_type, {FLOAT: single, INT: integer}, arity=2, boolean=True)
+    return Operator(op_type, _real(single) | {INT: integer}, arity=2, boolean=True)
 
 
 def _logic(op_type: str, formula: Formula, arity: int = 2) -> Operator:
@@ -76,14 +89,14 @@ def _gelu(t: Tape, x: Val, approximate: str) -> Val:
 
 
 OPERATORS: tuple[Operator, ...] = (
-    Operator("Relu", {FLOAT: f.relu, HALF: f.relu}, half=HalfUse.EXACT),
-    Operator("Add", {FLOAT: f.add, HALF: f.add, INT: f.add_int}, arity=2, half=HalfUse.ROUNDED),
-    Operator("Sub", {FLOAT: f.sub, HALF: f.sub, INT: f.sub_int}, arity=2, half=HalfUse.ROUNDED),
-    Operator("Mul", {FLOAT: f.mul, HALF: f.mul, INT: f.mul_int}, arity=2, half=HalfUse.ROUNDED),
-    Operator("Neg", {FLOAT: f.negate, HALF: f.negate_half, INT: f.negate_int}, half=HalfUse.EXACT),
-    Operator("Abs", {FLOAT: f.absolute, HALF: f.absolute_half, INT: f.absolute_int}, half=HalfUse.EXACT),
-    Operator("Max", {FLOAT: f.maximum, HALF: f.maximum, INT: f.maximum_int}, arity=None, half=HalfUse.EXACT),
-    Operator("Min", {FLOAT: f.minimum, HALF: f.minimum, INT: f.minimum_int}, arity=None, half=HalfUse.EXACT),
+    Operator("Relu", _any(f.relu), half=HalfUse.EXACT),
+    Operator("Add", _any(f.add) | {INT: f.add_int}, arity=2, half=HalfUse.ROUNDED),
+    Operator("Sub", _any(f.sub) | {INT: f.sub_int}, arity=2, half=HalfUse.ROUNDED),
+    Operator("Mul", _any(f.mul) | {INT: f.mul_int}, arity=2, half=HalfUse.ROUNDED),
+    Operator("Neg", _any(f.negate) | {INT: f.negate_int}, half=HalfUse.EXACT),
+    Operator("Abs", _any(f.absolute) | {INT: f.absolute_int}, half=HalfUse.EXACT),
+    Operator("Max", _any(f.maximum) | {INT: f.maximum_int}, arity=None, half=HalfUse.EXACT),
+    Operator("Min", _any(f.minimum) | {INT: f.minimum_int}, arity=None, half=HalfUse.EXACT),
     Operator("Div", {FLOAT: tr.divide}, arity=2),
     Operator("Reciprocal", {FLOAT: tr.reciprocal}),
     Operator("Sqrt", {FLOAT: tr.square_root}),
@@ -98,16 +111,16 @@ OPERATORS: tuple[Operator, ...] = (
     Operator("Softplus", {FLOAT: tr.softplus}),
     Operator("Elu", {FLOAT: tr.elu}, settings=_numbers(alpha=1.0)),
     Operator("Pow", {FLOAT: tr.power}, arity=2),
-    Operator("Clip", {FLOAT: f.clip, HALF: f.clip, INT: f.clip_int}, arity=None, half=HalfUse.ROUNDED),
-    Operator("LeakyRelu", {FLOAT: f.leaky_relu}, settings=_numbers(alpha=0.01)),
-    Operator("PRelu", {FLOAT: f.prelu}, arity=2),
-    Operator("HardSigmoid", {FLOAT: f.hard_sigmoid}, settings=_numbers(alpha=0.2, beta=0.5)),
-    Operator("HardSwish", {FLOAT: f.hard_swish}),
-    Operator("Sum", {FLOAT: f.total, HALF: f.total}, arity=None, half=HalfUse.ROUNDED),
-    Operator("Sign", {FLOAT: f.sign, INT: f.sign_int}),
-    Operator("Floor", {FLOAT: f.floor}),
-    Operator("Ceil", {FLOAT: f.ceil}),
-    Operator("Round", {FLOAT: f.round_even}),
+    Operator("Clip", _any(f.clip) | {INT: f.clip_int}, arity=None, half=HalfUse.ROUNDED),
+    Operator("LeakyRelu", _real(f.leaky_relu), settings=_numbers(alpha=0.01)),
+    Operator("PRelu", _real(f.prelu), arity=2),
+    Operator("HardSigmoid", _real(f.hard_sigmoid), settings=_numbers(alpha=0.2, beta=0.5)),
+    Operator("HardSwish", _real(f.hard_swish)),
+    Operator("Sum", _any(f.total), arity=None, half=HalfUse.ROUNDED),
+    Operator("Sign", _real(f.sign) | {INT: f.sign_int}),
+    Operator("Floor", _real(f.floor)),
+    Operator("Ceil", _real(f.ceil)),
+    Operator("Round", _real(f.round_even)),
     _compare("Equal", f.equal, f.equal_int),
     _compare("Less", f.less, f.less_int),
     _compare("LessOrEqual", f.at_most, f.at_most_int),
@@ -117,7 +130,7 @@ OPERATORS: tuple[Operator, ...] = (
     _logic("Or", f.either),
     _logic("Xor", f.differ),
     _logic("Not", f.invert, arity=1),
-    Operator("Where", {FLOAT: f.where, INT: f.where}, arity=3, operand=1),
+    Operator("Where", _real(f.where) | {INT: f.where}, arity=3, operand=1),
 )
 RECORDS = {record.op_type: record for record in OPERATORS}
 
@@ -159,7 +172,7 @@ class Elementwise(Layer):
         if kind not in record.formulas:
             raise UnsupportedOperator(
                 f"{node.op_type} {node.outputs[0]!r}: element type {kind} has no emitter, use "
-                f"{' or '.join(str(known) for known in record.formulas)}"
+                f"{' or '.join(str(known) for known in record.formulas)}{OTHER_RULE if kind is DOUBLE else ''}"
             )
         for name in node.inputs[record.operand :]:
             if name and graph.values[name].dtype is not kind:
@@ -183,7 +196,7 @@ class Elementwise(Layer):
         """
         out = graph.values[node.outputs[0]]
         wish = None if self._type(node, graph).words_per_lw != out.dtype.words_per_lw else outputs[0]
-        result = default_layout(out) if wish is None else PadLayout(out.shape, wish)
+        result = self._free_layout(node, graph) if wish is None else PadLayout(out.shape, wish)
         asked: list[Layout | None] = []
         for name in node.inputs:
             shape = graph.values[name].shape if name else out.shape
@@ -196,12 +209,18 @@ class Elementwise(Layer):
         self._check(node, graph)
         out = graph.values[node.outputs[0]]
         full = [layout for layout in inputs if layout is not None and layout.shape == out.shape]
-        if full:
-            result = full[0]
-        else:
-            result = default_layout(out) if wishes[0] is None else PadLayout(out.shape, wishes[0])
+        if wishes[0] is not None:
+            full.append(PadLayout(out.shape, wishes[0]))
+        if self._type(node, graph) is DOUBLE:
+            full = [layout for layout in full if layout.is_broadcast(Level.W)]
+        result = full[0] if full else self._free_layout(node, graph)
         needed = tuple(project(result, graph.values[name].shape) if name else None for name in node.inputs)
         return Assignment(needed, (result,))
+
+    def _free_layout(self, node: MNNode, graph: MNGraph) -> PadLayout:
+        """The layout of a result that nothing asks for otherwise."""
+        out = graph.values[node.outputs[0]]
+        return default_layout(replace(out, dtype=DOUBLE) if self._type(node, graph) is DOUBLE else out)
 
     def result_padding(self, node: MNNode, graph: MNGraph) -> str:
         """Zero where the operator keeps zeros and all operands hold them there, else dirty."""
@@ -234,7 +253,7 @@ class Elementwise(Layer):
         for position in range(len(node.inputs)):
             of_kind = kind if position >= record.operand else INT
             if position in scalars:
-                patterns.append(_pattern(scalars[position], of_kind))
+                patterns.append(_pattern(scalars[position], of_kind) * (TWICE if of_kind is not kind is DOUBLE else 1))
             else:
                 patterns.append(None if node.inputs[position] else ABSENT)
         return _tape(node.op_type, kind, tuple(patterns), tuple(sorted(record.settings(node).items())))
@@ -251,7 +270,7 @@ class Elementwise(Layer):
         emit_tape(asm, self.tape(node, ctx.graph), operands, Place(target.lm, target.addr, tuple(range(target.num_lw))))
 
     def _compute(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> Raw:
-        return evaluate(self.tape(node, graph), inputs)
+        return evaluate(self.tape(node, graph), inputs).astype(graph.values[node.outputs[0]].dtype.raw_dtype)
 
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
         given = [raw for name, raw in zip(node.inputs, inputs, strict=True) if name]

@@ -1,7 +1,7 @@
 """NumPy model of a reduction: the order of the chip's additions and the rounding of each stage (numerics.md 3, 4).
 
-Values are numbers (float32) or integers (int32) on a grid over L2B, L1B, MAB, PE, result long word and lane; a level
-that only holds copies has one member there.
+Values are numbers (float32, float64) or integers (int32) on a grid over L2B, L1B, MAB, PE, result long word and lane; a
+level that only holds copies has one member there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from compiler.layers import doublemath
 from compiler.layers.halfmath import reduce_single, round_single
 from compiler.layout import Level, PadLayout, Places
 from compiler.layout.folding import Folding
@@ -76,6 +77,26 @@ def sum_circuit(parts: Grid) -> Grid:
     return np.where((parts == np.inf).any(axis=0), np.float32(np.inf), total)
 
 
+def _doubles(bits: NDArray[np.uint64]) -> Grid:
+    return np.asarray(bits).view(np.float64)
+
+
+def _bits(values: Grid) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(values).view(np.uint64)
+
+
+def _normalised_doubles(values: Grid) -> Grid:
+    return _doubles(doublemath.normalise(_bits(values)))
+
+
+def _add_doubles(x: Grid, y: Grid) -> Grid:
+    return _doubles(doublemath.add(_bits(x), _bits(y)))
+
+
+def _double_circuit(parts: Grid) -> Grid:
+    return _doubles(doublemath.circuit(_bits(parts)))
+
+
 def _same(values: Grid) -> Grid:
     return values
 
@@ -93,6 +114,11 @@ FLOAT_MATH = {
     "Max": FoldMath(-np.inf, normalised, np.maximum, lambda parts: parts.max(axis=0)),
     "Min": FoldMath(np.inf, normalised, np.minimum, lambda parts: parts.min(axis=0)),
     "Prod": FoldMath(1, normalised, multiply, _no_circuit),
+}
+DOUBLE_MATH = {
+    "Sum": FoldMath(0, _normalised_doubles, _add_doubles, _double_circuit),
+    "Max": FoldMath(-np.inf, _normalised_doubles, np.maximum, lambda parts: parts.max(axis=0)),
+    "Min": FoldMath(np.inf, _normalised_doubles, np.minimum, lambda parts: parts.min(axis=0)),
 }
 INT_MATH = {
     "Sum": FoldMath(0, _same, np.add, _wrapped_sum),

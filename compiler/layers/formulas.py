@@ -40,12 +40,7 @@ def relu(t: Tape, x: Val) -> Val:
 
 def negate(t: Tape, x: Val) -> Val:
     """The sign bit flipped, of zeros too."""
-    return t.op("ixor", t.bits(0x80000000), x)
-
-
-def negate_half(t: Tape, x: Val) -> Val:
-    """As `negate`."""
-    return t.op("ixor", x, t.bits(0x80008000))
+    return t.op("ixor", t.bits(t.form.sign), x)
 
 
 def negate_int(t: Tape, x: Val) -> Val:
@@ -55,12 +50,7 @@ def negate_int(t: Tape, x: Val) -> Val:
 
 def absolute(t: Tape, x: Val) -> Val:
     """The sign bit cleared."""
-    return t.op("iand", x, t.bits(0x7FFFFFFF))
-
-
-def absolute_half(t: Tape, x: Val) -> Val:
-    """As `absolute`."""
-    return t.op("iand", x, t.bits(0x7FFF7FFF))
+    return t.op("iand", x, t.bits(t.form.magnitude))
 
 
 def absolute_int(t: Tape, x: Val) -> Val:
@@ -100,11 +90,11 @@ def _chain(t: Tape, op: str, values: tuple[Val, ...]) -> Val:
 
 def truth(t: Tape, flag: Flag) -> Val:
     """1 where the flag is set, else 0."""
-    return t.op("lpassa", t.bits(1), flush=flag)
+    return t.op("lpassa", t.bits(t.form.truth), flush=flag)
 
 
 def _not(t: Tape, flag: Flag) -> Val:
-    return t.op("ixor", truth(t, flag), t.bits(1))
+    return t.op("ixor", truth(t, flag), t.bits(t.form.truth))
 
 
 def equal(t: Tape, x: Val, y: Val) -> Val:
@@ -216,12 +206,30 @@ def truth_to_float(t: Tape, x: Val) -> Val:
 
 def float_to_truth(t: Tape, x: Val) -> Val:
     """1 where the exponent field is not 0, that is for every number but zero."""
-    return _not(t, t.flag("iand", x, t.bits(0x7F800000)))
+    return _not(t, t.flag("iand", x, t.bits(t.form.exponent)))
 
 
 def int_to_truth(t: Tape, x: Val) -> Val:
     """1 for every integer but 0."""
     return _not(t, t.flag("ipassa", x))
+
+
+def double_to_int(t: Tape, x: Val) -> Val:
+    """Toward zero, clipped to 32 bit, in both words."""
+    whole = t.op("imin", t.op("imax", t.op("ftoi", x), t.bits(-(2**31) & 2**64 - 1)), t.bits(2**31 - 1))
+    low = t.op("iand", whole, t.bits(0xFFFFFFFF))
+    return t.op("ior", t.op("ilsl", low, t.bits(32)), low)
+
+
+def int_to_double(t: Tape, x: Val) -> Val:
+    """A signed integer that fills both words: biased by 2**31 it enters the mantissa of 2**52 and leaves it exactly."""
+    biased = t.op("ixor", t.op("iand", x, t.bits(0xFFFFFFFF)), t.bits(0x80000000))
+    return t.add(t.op("ior", biased, t.bits(0x433 << 52)), -t.number(2.0**52 + 2.0**31))
+
+
+def truth_to_double(t: Tape, x: Val) -> Val:
+    """1.0 for 1, 0.0 for 0, in both words."""
+    return t.op("lpassa", t.number(1.0), flush=t.flag("imax", x, t.bits(t.form.truth)))
 
 
 # -- rounding, clipping and piecewise linear functions ----------------------------------------------------------------
@@ -238,18 +246,18 @@ def ceil(t: Tape, x: Val) -> Val:
 
 
 def round_even(t: Tape, x: Val) -> Val:
-    """The nearest integer, ties to even: the sum with 2**23 has no fraction, and from there on neither has x."""
+    """The nearest integer, ties to even: the sum with 2**23 or 2**52 has no fraction, nor has x from there on."""
     size = absolute(t, x)
-    whole = t.number(8388608.0)
+    whole = t.number(t.form.whole)
     rounded = t.add(t.add(size, whole), -whole)
     rounded = t.op("lpassa", size, where=t.flag("max", size, whole), otherwise=rounded)
-    return t.op("ior", t.op("iand", t.bits(0x80000000), x), rounded)
+    return t.op("ior", t.op("iand", t.bits(t.form.sign), x), rounded)
 
 
 def sign(t: Tape, x: Val) -> Val:
     """1, -1 or 0."""
-    unit = t.op("ior", t.op("iand", t.bits(0x80000000), x), t.number(1.0))
-    return t.op("lpassa", unit, flush=t.flag("max", absolute(t, x), t.bits(0x00800000)))
+    unit = t.op("ior", t.op("iand", t.bits(t.form.sign), x), t.number(1.0))
+    return t.op("lpassa", unit, flush=t.flag("max", absolute(t, x), t.bits(t.form.smallest)))
 
 
 def sign_int(t: Tape, x: Val) -> Val:

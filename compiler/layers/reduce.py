@@ -29,7 +29,7 @@ from compiler.layers.base import (
     SliceAxis,
     raw_float,
 )
-from compiler.layers.foldmath import FLOAT_MATH, INT_MATH, grid_of, read_result, run_fold
+from compiler.layers.foldmath import DOUBLE_MATH, FLOAT_MATH, INT_MATH, grid_of, read_result, run_fold
 from compiler.layers.halfmath import float_to_half
 from compiler.layers.layouts import default_layout, rows_layout
 from compiler.layout import Layout, Level, PadLayout
@@ -53,6 +53,7 @@ KINDS = {
         "Add",
         {
             MNType.FLOAT: FoldOp("fvpassa", "fvadd", "$mauf", "ffadd"),
+            MNType.DOUBLE: FoldOp("dvpassa", "dvadd", "$mauf", "dfadd"),
             MNType.INT: FoldOp("lpassa", "iadd", "$aluf", "iiadd"),
         },
     ),
@@ -62,6 +63,7 @@ KINDS = {
         "Max",
         {
             MNType.FLOAT: FoldOp("lpassa", "fmax", "$aluf", "fmax", normal="fvpassa"),
+            MNType.DOUBLE: FoldOp("lpassa", "dmax", "$aluf", "dmax", normal="dvpassa"),
             MNType.HALF: FoldOp("lpassa", "hmax", "$aluf", "hmax", normal="hvpassar"),
             MNType.INT: FoldOp("lpassa", "imax", "$aluf", "fmax", twos=True),
         },
@@ -72,12 +74,15 @@ KINDS = {
         "Min",
         {
             MNType.FLOAT: FoldOp("lpassa", "fmin", "$aluf", "fmin", normal="fvpassa"),
+            MNType.DOUBLE: FoldOp("lpassa", "dmin", "$aluf", "dmin", normal="dvpassa"),
             MNType.HALF: FoldOp("lpassa", "hmin", "$aluf", "hmin", normal="hvpassar"),
             MNType.INT: FoldOp("lpassa", "imin", "$aluf", "fmin", twos=True),
         },
     ),
     "ReduceProd": Kind("Prod", "One", "Mul", {MNType.FLOAT: FoldOp("fvpassa", "fvmul", "$mauf", "")}),
 }
+#: Arithmetic of the types whose raw bits are numbers as they stand; the others are reduced in single precision.
+MATH = {MNType.INT: INT_MATH, MNType.DOUBLE: DOUBLE_MATH}
 KINDS["ChainerCastReduceSum"] = KINDS["ReduceSum"]
 
 
@@ -90,7 +95,7 @@ def reduced_axes(node: MNNode, rank: int) -> tuple[int, ...]:
 
 
 class Reduce(Layer):
-    """One reduction.  Sums and products of floating-point values are made in single precision."""
+    """One reduction.  Sums and products of floating-point values are made in single or double precision."""
 
     op_types: ClassVar[tuple[str, ...]] = tuple(KINDS)
 
@@ -177,16 +182,17 @@ class Reduce(Layer):
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
         value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
         assert value.layout is not None and out.layout is not None
-        integer = value.dtype is MNType.INT
-        math = (INT_MATH if integer else FLOAT_MATH)[KINDS[node.op_type].math]
-        numbers = inputs[0].view(np.int32) if integer else raw_float(value, inputs[0])
+        math = MATH.get(value.dtype, FLOAT_MATH)[KINDS[node.op_type].math]
+        numbers = inputs[0].view(value.dtype.host_dtype) if value.dtype in MATH else raw_float(value, inputs[0])
         folding = self._folding(node, graph)
         grid = grid_of(numbers, value.layout, folding, value.dtype.words_per_lw, math.unit)
         kept = folding.result
         if len(out.shape) == len(value.shape):
             kept = keep_dims(kept, len(value.shape), reduced_axes(node, len(value.shape)))
         result = read_result(run_fold(math, folding, grid), PadLayout(out.shape, kept))
-        return [float_to_half(result) if value.dtype is MNType.HALF else np.ascontiguousarray(result).view(np.uint32)]
+        if value.dtype is MNType.HALF:
+            return [float_to_half(result)]
+        return [np.ascontiguousarray(result).view(out.dtype.raw_dtype)]
 
 
 def _served(op: FoldOp, folding: Folding) -> bool:

@@ -1,17 +1,20 @@
 """A tape computed on NumPy arrays: the reference of every element-wise layer, bit for bit.
 
-Single precision and 32-bit integers follow `floatmath`; half precision has the few operations that half tapes use.
+Single precision and 32-bit integers follow `floatmath`, double precision and 64-bit integers `doublemath`; half
+precision has the few operations that half tapes use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from compiler.emit.tape import Step, Tape, Val
+from compiler.layers import doublemath as dm
 from compiler.layers import floatmath as fm
 from compiler.layers.halfmath import float_to_half, half_to_float
 
@@ -23,8 +26,8 @@ def _pick(choose: fm.Mask, x: Raw, y: Raw) -> Raw:
     return np.asarray(np.where(choose, x, y))
 
 
-def _signed(x: Raw) -> NDArray[np.int32]:
-    return np.ascontiguousarray(x).view(np.int32)
+def _signed(x: Raw) -> Raw:
+    return np.ascontiguousarray(x).view(np.dtype(f"int{8 * x.dtype.itemsize}"))
 
 
 _BITS: Mapping[str, Operation] = {
@@ -38,7 +41,7 @@ _BITS: Mapping[str, Operation] = {
     "isub": lambda x, y: x - y,
     "imax": lambda x, y: _pick(_signed(x) >= _signed(y), x, y),
     "imin": lambda x, y: _pick(_signed(x) <= _signed(y), x, y),
-    "ilnot": lambda x: (x == 0).astype(np.uint32),
+    "ilnot": lambda x: (x == 0).astype(x.dtype),
     "ilsl": fm.shift_left,
     "uilsr": fm.shift_right,
     "ilsr": fm.shift_right_signed,
@@ -55,6 +58,23 @@ _SINGLE: Mapping[str, Operation] = {
     "floor": fm.floor,
     "ftoi": fm.to_integer,
     "rsqrt": fm.rsqrt,
+}
+
+_DOUBLE: Mapping[str, Operation] = {
+    "vmul": dm.mul,
+    "vadd": dm.add,
+    "vfma": dm.fma,
+    "vpassa": dm.normalise,
+    "max": dm.maximum,
+    "min": dm.minimum,
+    "relu": dm.relu,
+    "floor": dm.floor,
+    "ftoi": dm.to_integer,
+    "rsqrt": dm.rsqrt,
+    "llsl": dm.shift_left,
+    "ullsr": dm.shift_right,
+    "llsr": dm.shift_right_signed,
+    **{name.replace("i", "l", 1): _BITS[name] for name in _BITS if name.startswith("i") and "sl" not in name},
 }
 
 
@@ -95,37 +115,64 @@ _FLAGS: Mapping[str, Operation] = {
     "ixor": lambda x, y: x == y,
     "ipassa": lambda x: x == 0,
 }
+_DOUBLE_FLAGS: Mapping[str, Operation] = {
+    "max": dm.at_least,
+    "min": dm.at_most,
+    **{name.replace("i", "l", 1): _FLAGS[name] for name in _FLAGS if name.startswith("i")},
+}
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A precision: type of its raw elements, and what its operations and their flags are."""
+
+    raw: type[np.unsignedinteger[Any]]
+    operations: Mapping[str, Operation]
+    flags: Mapping[str, Operation]
+
+
+_MODELS = {
+    "f": _Model(np.uint32, {**_BITS, **_SINGLE}, _FLAGS),
+    "h": _Model(np.uint16, {**_BITS, **_HALF}, _FLAGS),
+    "d": _Model(np.uint64, {**_BITS, **_DOUBLE}, _DOUBLE_FLAGS),
+}
 
 
 def evaluate(tape: Tape, inputs: Sequence[Raw]) -> Raw:
-    """The result for raw element bits (uint32, or uint16 for a half tape); inputs broadcast as NumPy does."""
-    half = tape.prec == "h"
-    table = {**_BITS, **(_HALF if half else _SINGLE)}
-    raw_type, sign = (np.uint16, np.uint16(0x8000)) if half else (np.uint32, fm.SIGN)
+    """The result for raw element bits (uint32; uint16 for a half tape, uint64 for one of doubles).
+
+    Inputs broadcast as NumPy does.  Integers of 32 bits on a tape of doubles fill both words of a long word.
+    """
+    model = _MODELS[tape.prec]
+    raw, every = model.raw, (1 << 8 * model.raw().itemsize) - 1
+    sign = raw(tape.form.sign & every)
     shape = np.broadcast_shapes(*(x.shape for x in inputs))
     values: dict[int, Raw] = {
-        val.number: np.atleast_1d(np.broadcast_to(x, shape)) for val, x in zip(tape.inputs, inputs, strict=True)
+        val.number: np.atleast_1d(np.broadcast_to(_spread(x, raw), shape))
+        for val, x in zip(tape.inputs, inputs, strict=True)
     }
-    values |= {n: np.array([bits & 0xFFFF if half else bits], raw_type) for n, bits in tape.constants.items()}
+    values |= {n: np.array([bits & every], raw) for n, bits in tape.constants.items()}
     flags: dict[int, fm.Mask] = {}
 
     def read(val: Val) -> Raw:
         return values[val.number] ^ sign if val.negated else values[val.number]
 
     for step in tape.steps:
-        _run(step, [read(val) for val in step.args], table, values, flags)
+        _run(step, [read(val) for val in step.args], model, values, flags)
     assert tape.result is not None
-    return np.broadcast_to(values[tape.result.number], shape or (1,)).astype(raw_type).reshape(shape)
+    return np.broadcast_to(values[tape.result.number], shape or (1,)).astype(raw).reshape(shape)
 
 
-def _run(
-    step: Step, args: list[Raw], table: Mapping[str, Operation], values: dict[int, Raw], flags: dict[int, fm.Mask]
-) -> None:
+def _spread(x: Raw, raw: type[np.unsignedinteger[Any]]) -> Raw:
+    return x * np.uint64(0x1_0000_0001) if raw is np.uint64 and x.dtype == np.uint32 else x
+
+
+def _run(step: Step, args: list[Raw], model: _Model, values: dict[int, Raw], flags: dict[int, fm.Mask]) -> None:
     if step.sets is not None:
-        made = _FLAGS[step.op](*args)
+        made = model.flags[step.op](*args)
         flags[step.sets] = made & flags[step.masked] if step.masked is not None else made
         return
-    result = table[step.op](*args)
+    result = model.operations[step.op](*args)
     if step.flush is not None:
         result = np.where(flags[step.flush], result, result.dtype.type(0))
     if step.masked is not None:

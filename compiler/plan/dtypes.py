@@ -2,34 +2,30 @@
 
 `mixed`: Half for the operands and results of matrix products, and for what is made of them, or made only for them, by
 layers that are exact on Half (moves, relu); Float everywhere else.  `half`: Half wherever a layer has code for it.
-`float`: Float everywhere.  Addends of the single-precision accumulator (a bias) are Float under every rule.  Where a
-value has another type than a layer needs, a Cast node goes in.
+`float`: Float everywhere; `double`: Double everywhere.  Addends of the single-precision accumulator (a bias) are Float
+under `mixed` and `half` too.  Where a value has another type than a layer needs, a Cast node goes in.
 """
 
 from __future__ import annotations
 
-from compiler.errors import UnsupportedOperator
 from compiler.graph import MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layers.base import HalfUse
 from compiler.layers.registry import layer_of
 
 HALF, FLOAT = MNType.HALF, MNType.FLOAT
-RULES = ("mixed", "half", "float")
+#: The type that a rule starts from; `float` and `double` know no other.
+BASE = {"mixed": FLOAT, "half": HALF, "float": FLOAT, "double": MNType.DOUBLE}
+UNIFORM = ("float", "double")
 
 
 def plan_dtypes(graph: MNGraph, float_dtype: str) -> None:
-    """Set `dtype` of every value and insert the Cast nodes.  Raises UnsupportedOperator for rules without emitters."""
-    if float_dtype not in RULES:
-        raise UnsupportedOperator(
-            f"float_dtype={float_dtype!r} has no emitters: the layers compute in Half, Float and Int, matrix products "
-            f"and element-wise operators in Double are missing; use one of {', '.join(RULES)}"
-        )
+    """Set `dtype` of every value and insert the Cast nodes; `float_dtype` is a key of `BASE`."""
     _Planner(graph, float_dtype).run()
 
 
 class _Planner:
     def __init__(self, graph: MNGraph, rule: str) -> None:
-        self._graph, self._rule = graph, rule
+        self._graph, self._rule, self._base = graph, rule, BASE[rule]
         self._wanted: dict[str, MNType] = {}
         self._casts: dict[tuple[str, MNType], str] = {}
 
@@ -40,7 +36,7 @@ class _Planner:
             self._want(node)
         for name in (*graph.inputs, *graph.params):
             if self._is_float(name):
-                graph.values[name].dtype = self._wanted.get(name, HALF if self._rule == "half" else FLOAT)
+                graph.values[name].dtype = self._wanted.get(name, self._base)
         planned, graph.nodes = graph.nodes, []
         for node in planned:
             if node.op_type != "Constant":
@@ -53,7 +49,9 @@ class _Planner:
     def _fixed(self, node: MNNode, name: str) -> MNType | None:
         """The type a node needs for a value whatever the types of its other values; None: it takes either."""
         layer = layer_of(node)
-        if self._rule == "float" or name in layer.single_values(node):
+        if self._rule in UNIFORM:
+            return self._base
+        if name in layer.single_values(node):
             return FLOAT
         if name in layer.half_values(node):
             return HALF
@@ -77,7 +75,7 @@ class _Planner:
             need = self._fixed(node, name)
             if need is None and name in group and of_results:
                 need = of_results[0]
-            if need is not None and self._wanted.get(name) is not (HALF if self._rule == "half" else FLOAT):
+            if need is not None and self._wanted.get(name) is not self._base:
                 self._wanted[name] = need
 
     def _settle(self, node: MNNode) -> None:

@@ -19,7 +19,7 @@ from hw.engine import execute
 from hw.state import Board
 from isa.assemble import assemble
 
-ONNX = {MNType.FLOAT: OnnxType.FLOAT32, MNType.HALF: OnnxType.FLOAT32, MNType.INT: OnnxType.INT64}
+ONNX = {kind: OnnxType.INT64 if kind is MNType.INT else OnnxType.FLOAT32 for kind in MNType}
 
 
 @cache

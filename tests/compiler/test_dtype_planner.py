@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from compiler.codegen import Compiled, compile_model
-from compiler.errors import UnsupportedOperator
+from compiler.codegen import Compiled
 from compiler.graph import MNType
 from compiler.layout import Layout
 from compiler.layout.words import narrow, widen
 from compiler.options import Options
-from tests.compiler import models
 from tests.compiler.elementwise_cases import floats, integers, run, sample
 
 
@@ -89,12 +87,12 @@ def test_float_has_no_half() -> None:
     assert set(_types(compiled).values()) == {MNType.FLOAT}
 
 
-def test_double_is_refused_with_what_is_missing() -> None:
-    model = models.build(
-        [helper.make_node("Relu", ["x"], ["y"])], {"x": ("float", [4])}, {"y": ("float", [4])}
-    )
-    with pytest.raises(UnsupportedOperator, match=r"float_dtype='double'.*Double are missing.*mixed, half, float"):
-        compile_model(model, Options.resolve({"float_dtype": "double"}, {}))
+def test_double_is_double_everywhere() -> None:
+    rng = np.random.default_rng(3)
+    feeds = {"a": floats(rng, (5, 3)), "b": floats(rng, (5, 1))}
+    options = Options.resolve({"float_dtype": "double"}, {})
+    compiled, _ = run([helper.make_node("Mul", ["a", "b"], ["y"])], feeds, {"y": ("f", (5, 3))}, options=options)
+    assert set(_types(compiled).values()) == {MNType.DOUBLE}
 
 
 @pytest.mark.parametrize("shape", [(125, 256), (3,), (7, 5, 9), (), (64, 1)])

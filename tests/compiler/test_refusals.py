@@ -40,10 +40,10 @@ def test_spread_that_a_product_cannot_have() -> None:
         compile_model(_gemm(8, 8, 8, spread="KX-N"), OPTIONS)
 
 
-@pytest.mark.parametrize("option, value", [("float_dtype", "double")])
-def test_options_without_implementation_are_refused(option: str, value: str) -> None:
-    with pytest.raises(UnsupportedOperator, match=f"{option}='{value}'"):
-        compile_model(_gemm(8, 8, 8), Options.resolve({option: value}, {}))
+def test_operators_without_double_precision_name_the_rule_that_has_them() -> None:
+    model = _single("Erf", {"x": ("float", [4])}, ("float", [4]))
+    with pytest.raises(UnsupportedOperator, match=r"Erf 'y': element type Double .*use Float \(float_dtype=float"):
+        compile_model(model, Options.resolve({"float_dtype": "double"}, {}))
 
 
 def test_products_of_integers_and_operands_of_two_types_are_refused() -> None:
