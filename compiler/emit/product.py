@@ -28,11 +28,14 @@ NO_ROW = -1
 
 @dataclass(frozen=True)
 class Kind:
-    """One precision of the matrix unit: letter, conversion to block float, elements of a long word."""
+    """One precision of the matrix unit: letter, conversion to block float, elements of a long word, and the letter of
+    the circuits that add accumulators.
+    """
 
     letter: str
     block: str
     lanes: int
+    circuit: str
 
     @property
     def tile(self) -> int:
@@ -45,13 +48,25 @@ class Kind:
         return "ll" if self.lanes == 4 else "l"
 
     @property
+    def bias_words(self) -> int:
+        """Words of the accumulator of one vector."""
+        return max(2, self.lanes)
+
+    @property
     def acc_words(self) -> int:
         """Words of the accumulators of four vectors."""
-        return 4 * self.lanes
+        return 4 * self.bias_words
+
+    @property
+    def span(self) -> int:
+        """Long words that an item moves in the width of the accumulators."""
+        return 2 * self.bias_words
 
 
-HALF = Kind("h", "hbfn/9", 4)
-PSEUDO = Kind("g", "gbfn", 2)
+HALF = Kind("h", "hbfn/9", 4, "f")
+PSEUDO = Kind("g", "gbfn", 2, "f")
+DOUBLE = Kind("d", "dbfn", 1, "d")
+KINDS = (HALF, PSEUDO, DOUBLE)
 
 
 @dataclass(frozen=True)
@@ -171,7 +186,7 @@ class _Emitter:
     def _block(self, register: int, start: int) -> None:
         """Convert a tile in GRF0 to block float in LM1."""
         kind = self._kind
-        for first in range(0, kind.tile, 2 * kind.lanes):
+        for first in range(0, kind.tile, kind.span):
             source, target = register + 2 * first, start + 2 * first
             self._asm.op(f"{kind.block} ${kind.acc}r{source}v ${kind.acc}n{target}v")
 
@@ -183,7 +198,7 @@ class _Emitter:
         plane = self._next_plane()
         self._write_rows(source, rows, plane, convert=False)
         register = self._tiles % TILE_RING * 2 * kind.tile
-        for first in range(0, kind.tile, 2 * kind.lanes):
+        for first in range(0, kind.tile, kind.span):
             asm.op(f"{kind.letter}mread ${kind.acc}{plane}{first} ${kind.acc}r{register + 2 * first}v")
         return register
 
@@ -223,7 +238,7 @@ class _Emitter:
             return plane
         register = self._through_plane(self._at.right, rows)
         plane = self._next_plane()
-        for first in range(0, kind.tile, 2 * kind.lanes):
+        for first in range(0, kind.tile, kind.span):
             asm.op(f"{kind.block} ${kind.acc}r{register + 2 * first}v $nowrite")
             asm.op(f"{kind.letter}mwrite $aluf ${kind.acc}{plane}{first}")
         return plane
@@ -250,7 +265,7 @@ class _Emitter:
         job, kind, at = self._job, self._kind, self._at.bias
         if job.bias is None or at is None:
             return None
-        register = ACC_WORDS + self._biases % BIAS_SLOTS * kind.lanes
+        register = ACC_WORDS + self._biases % BIAS_SLOTS * kind.bias_words
         self._biases += 1
         flush = f"/${'ll' if kind.lanes == 4 else ''}imr{MASK_FIRST}" if job.first_ids else ""
         source = f"${kind.acc}{at.lm}{at.addr + 2 * int(job.bias[n])}"
@@ -261,10 +276,14 @@ class _Emitter:
         kind = self._kind
         x = "$ln" + flat(words + words[-1:] * (4 - len(words)))
         target = f"${kind.acc}s{acc}v"
-        if k == 0 and bias is None:
-            self._asm.op(f"{kind.letter}mmul $l{plane} {x} {target}")
-        else:
-            self._asm.op(f"{kind.letter}mfma $l{plane} {x} {target if k else bias} {target}")
+        addend = target if k else bias
+        first = f"{kind.letter}mmul" if addend is None else f"{kind.letter}mfma"
+        operands = f"$l{plane} {x}" if addend is None else f"$l{plane} {x} {addend}"
+        if kind is DOUBLE:
+            # Two rows of the tile at a time: those of PEs 0 and 1, then the others.
+            self._asm.op(f"{first}u {operands} $nowrite")
+            first, operands = "dmfmad", f"$l{plane} {x} $mauf"
+        self._asm.op(f"{first} {operands} {target}")
 
     def _deliver(self, acc: int, rows: list[int]) -> None:
         """Accumulators of up to four vectors -> the result, rounded to its type, added over the MABs if asked."""
@@ -273,7 +292,7 @@ class _Emitter:
         target = f"$l{at.lm}{flat(words + words[-1:] * (4 - len(words)))}{cycle_mask(len(words))}"
         source = f"${kind.acc}s{acc}v"
         if self._job.sum_mabs:
-            asm.op(f"l1bmrffadd{'r' if kind.lanes == 4 else ''} {source} $lbi")
+            asm.op(f"l1bmr{kind.circuit}fadd{'r' if kind.lanes == 4 else ''} {source} $lbi")
             asm.op(f"l1bmm $lbi {target}")
         elif kind.lanes == 4:
             asm.op(f"hvaddr {ZERO_LW} {source} {target}")

@@ -7,6 +7,8 @@ float64 numbers whose exact sum is meant (error-free transformations), near expo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,17 +23,37 @@ ONE = np.uint64(0x3FF << 52)
 _MAGNITUDE = np.uint64((1 << 63) - 1)
 _MANTISSA = np.uint64((1 << 52) - 1)
 _SHIFT = np.uint64(52)
-_LOW = np.uint64(0xFFFF)
-_STAND_IN = 1 << 30
-_DROP_PRODUCT, _DROP_ADDEND, _ADDEND_UNIT = 55, 90, 88
+LOW = np.uint64(0xFFFF)
+STAND_IN = 1 << 30
 _SPLITTER = float((1 << 27) + 1)
 _RSQRT_EVEN = np.array([63, 62, 60, 58, 57, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45], np.int64)
 _RSQRT_ODD = np.array([45, 43, 42, 41, 40, 39, 38, 37, 36, 36, 35, 34, 34, 33, 33, 32], np.int64)
 
 
+@dataclass(frozen=True)
+class Adder:
+    """Widths of the adder (numerics.md 3.5, 6.1), in binary places from the sum of the factors' exponents.
+
+    no_product: an addend this far above makes the product zero; no_addend: one this far below counts as zero; else it
+    is rounded to odd at `unit` places below.
+    """
+
+    no_product: int
+    no_addend: int
+    unit: int
+
+
+VECTOR = Adder(55, 90, 88)
+
+
 def exponent_field(bits: U64) -> I64:
     """The exponent field."""
     return ((bits & INF) >> _SHIFT).astype(np.int64)
+
+
+def numbers(bits: U64) -> F64:
+    """The significands, 1..2 without sign."""
+    return np.ascontiguousarray(bits & _MANTISSA | ONE).view(np.float64)
 
 
 def two_sum(a: F64, b: F64) -> tuple[F64, F64]:
@@ -67,7 +89,7 @@ def _jammed(z: F64, below: I64) -> F64:
     bits = np.ascontiguousarray(z).view(np.uint64)
     kept = bits >> cut << cut
     jammed = np.where(kept != bits, kept | np.uint64(1) << cut, bits).view(np.float64)
-    return np.where(below < 0, np.ldexp(1.0, np.clip(-below, 0, _DROP_ADDEND)), jammed)
+    return np.where(below < 0, np.ldexp(1.0, np.clip(-below, 0, 100)), jammed)
 
 
 def scaled(value: F64, exponent: I64) -> U64:
@@ -81,33 +103,36 @@ def scaled(value: F64, exponent: I64) -> U64:
     return np.where((value == 0) | (field <= 0), np.uint64(0), bits)
 
 
-def fma(x: U64, y: U64, z: U64) -> U64:
-    """`dvfma`: x * y + z with omitted partial products, finite addend alignment and one rounding."""
-    x, y, z = np.broadcast_arrays(x, y, z)
-    ex, ey, ez = exponent_field(x), exponent_field(y), exponent_field(z)
-    product_zero, addend_zero = (ex == 0) | (ey == 0), ez == 0
-    product_inf, addend_inf = ((ex == 2047) | (ey == 2047)) & ~product_zero, ez == 2047
-    sign = (x ^ y) & SIGN
-    a, b, c = (np.ascontiguousarray(v & _MANTISSA | ONE).view(np.float64) for v in (x, y, z))
-    high, low = _two_product(a, b)
-    dropped = ((x & _LOW) * (y & _LOW)).astype(np.int64)
-    omitted = np.where(dropped != 0, _STAND_IN - dropped, 0)
-    high, low = two_sum(high, low + np.ldexp(omitted.astype(np.float64), -104))
-    ep = ex + ey - 2046
-    above = ez - 1023 - ep
+def nearest(product: tuple[F64, F64], exponent: I64, product_zero: Mask, z: U64, adder: Adder) -> U64:
+    """The double nearest to (high + low) * 2**exponent + z, finite; high + low of the product is about 1 and exact."""
+    above = exponent_field(z) - 1023 - exponent
+    addend_zero = exponent_field(z) == 0
     both = ~product_zero & ~addend_zero
-    no_product = product_zero | (both & (above >= _DROP_PRODUCT))
-    no_addend = addend_zero | (both & (-above >= _DROP_ADDEND))
-    aligned = np.where(both, _jammed(c, above + _ADDEND_UNIT), c)
-    # In units of 2**ep, or of the addend where there is no product.
-    scale = np.where(no_product, ez - 1023, ep)
-    minus = np.where(sign != 0, -1.0, 1.0)
-    high, low = (np.where(no_product, 0.0, minus * part) for part in (high, low))
-    place = np.where(no_product, 0, np.clip(above, -_DROP_ADDEND, _DROP_PRODUCT))
+    no_product = product_zero | (both & (above >= adder.no_product))
+    no_addend = addend_zero | (both & (-above >= adder.no_addend))
+    aligned = np.where(both, _jammed(numbers(z), above + adder.unit), numbers(z))
+    # In units of 2**exponent, or of the addend where there is no product.
+    high, low = (np.where(no_product, 0.0, part) for part in product)
+    place = np.where(no_product, 0, np.clip(above, -adder.no_addend, adder.no_product))
     addend = np.where(no_addend, 0.0, np.ldexp(np.where(z & SIGN != 0, -aligned, aligned), place))
     near, far = two_sum(addend, low)
     top, rest = two_sum(high, near)
-    result = scaled(top + odd_sum(rest, far), scale)
+    return scaled(top + odd_sum(rest, far), np.where(no_product, exponent_field(z) - 1023, exponent))
+
+
+def fma(x: U64, y: U64, z: U64) -> U64:
+    """`dvfma`: x * y + z with omitted partial products, finite addend alignment and one rounding."""
+    x, y, z = np.broadcast_arrays(x, y, z)
+    ex, ey = exponent_field(x), exponent_field(y)
+    product_zero = (ex == 0) | (ey == 0)
+    product_inf, addend_inf = ((ex == 2047) | (ey == 2047)) & ~product_zero, exponent_field(z) == 2047
+    sign = (x ^ y) & SIGN
+    high, low = _two_product(numbers(x), numbers(y))
+    dropped = ((x & LOW) * (y & LOW)).astype(np.int64)
+    omitted = np.where(dropped != 0, STAND_IN - dropped, 0)
+    high, low = two_sum(high, low + np.ldexp(omitted.astype(np.float64), -104))
+    minus = np.where(sign != 0, -1.0, 1.0)
+    result = nearest((minus * high, minus * low), ex + ey - 2046, product_zero, z, VECTOR)
     both_signs = np.where(product_inf & addend_inf, sign & z, np.where(product_inf, sign, z)) & SIGN
     return np.where(product_inf | addend_inf, both_signs | INF, result)
 

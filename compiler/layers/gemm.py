@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from compiler.emit.asm import Asm
 from compiler.emit.elementwise import Stream
-from compiler.emit.product import HALF, NO_ROW, PSEUDO, Kind, Places, ProductJob, emit_product
+from compiler.emit.product import DOUBLE, HALF, KINDS, NO_ROW, PSEUDO, Kind, Places, ProductJob, emit_product
 from compiler.emit.transfer import Route, add_up, add_up_to_dram
 from compiler.errors import UnsupportedOperator
 from compiler.graph import Location, MNGraph, MNNode, MNType
@@ -41,7 +41,7 @@ from compiler.layout.indexmap import axis_positions
 
 Table = NDArray[np.int64]
 
-KINDS = {MNType.HALF: HALF, MNType.FLOAT: PSEUDO}
+KIND_OF = {MNType.HALF: HALF, MNType.FLOAT: PSEUDO, MNType.DOUBLE: DOUBLE}
 #: Bits of a fixed operand that tell the members of a unit apart.
 IDS = {"G": ("$l2bid", 6), "B": ("$l2bid", 1), "L1B": ("$l1bid", 7), "MAB": ("$mabid", 15)}
 #: Operators that move or convert a value as it comes from DRAM.
@@ -61,8 +61,8 @@ def product_shape(node: MNNode, graph: MNGraph) -> Shape:
     a, b = (graph.values[name] for name in node.inputs[:2])
     if len(b.shape) < 2 or len(a.shape) < 2:
         raise _refuse(node, f"operands must have at least two axes, got {a.shape} and {b.shape}")
-    if a.dtype is not b.dtype or a.dtype not in KINDS:
-        raise _refuse(node, f"operands must be Half or Float alike, got {a.dtype} and {b.dtype}")
+    if a.dtype is not b.dtype or a.dtype not in KIND_OF:
+        raise _refuse(node, f"operands must be Half, Float or Double alike, got {a.dtype} and {b.dtype}")
     trans_a, trans_b = _transposed(node)
     rows, depth = a.shape[-2:] if not trans_a else a.shape[:-3:-1]
     other, columns = b.shape[-2:] if not trans_b else b.shape[:-3:-1]
@@ -84,7 +84,11 @@ def product_shape(node: MNNode, graph: MNGraph) -> Shape:
         if theirs is not None:
             right.insert(0, Role("1", 1) if letter == "M" else Role(letter, extent))
         result.insert(0, Role(letter, extent))
-    return Shape(tuple(left), tuple(right), tuple(result), KINDS[a.dtype].tile)
+    return Shape(tuple(left), tuple(right), tuple(result), KIND_OF[a.dtype].tile)
+
+
+def _kind(shape: Shape) -> Kind:
+    return next(kind for kind in KINDS if kind.tile == shape.tile)
 
 
 def _spread(node: MNNode) -> Spread:
@@ -216,7 +220,7 @@ class Gemm(Layer):
         partial = spread.over_l1b or spread.over_l2b
         result = Stream("m", ctx.scratch["m"], layout.num_lw) if partial else ctx.stream(node.outputs[0])
         emit_product(asm, job, Places(left, ctx.scratch["n"], right, result, bias))
-        route, prec = Route.of(layout), "h" if job.kind is HALF else "f"
+        route, prec = Route.of(layout), "h" if job.kind is HALF else job.kind.circuit
         source = (result.lm, result.addr)
         if spread.over_l2b:
             add_up_to_dram(asm, route, source, ctx.dram(node.outputs[0]), prec, levels=spread.letters)
@@ -230,11 +234,11 @@ class Gemm(Layer):
         left = np.swapaxes(inputs[0], -1, -2) if trans_a else inputs[0]
         right = inputs[1] if trans_b else np.swapaxes(inputs[1], -1, -2)
         places, local = spread.members("K"), spread.local(shape, "K")
-        kind = "h" if shape.tile == HALF.tile else "g"
-        bias = inputs[2].view(np.float32) if len(inputs) > 2 else None
+        kind = _kind(shape).letter
+        bias = inputs[2].view(graph.values[node.inputs[2]].dtype.host_dtype) if len(inputs) > 2 else None
         left, right = (_parts(raw, places, local, shape.tile) for raw in (left, right))
         accs = [
-            productmath.accumulate(left[p], right[p], None if bias is None else bias * np.float32(p == 0), kind)
+            productmath.accumulate(left[p], right[p], None if bias is None else bias * bias.dtype.type(p == 0), kind)
             for p in range(places)
         ]
         return [_add_levels(accs, spread, kind)]
@@ -248,7 +252,7 @@ def _parts(raw: Raw, places: int, local: int, tile: int) -> Raw:
     return np.moveaxis(parts.reshape(*raw.shape[:-1], places, -1, tile), -3, 0)
 
 
-def _add_levels(accs: Sequence[NDArray[np.float32]], spread: Spread, kind: str) -> Raw:
+def _add_levels(accs: Sequence[Raw], spread: Spread, kind: str) -> Raw:
     """Partial sums of all places, in the order of their levels, to the result: over MABs, L1Bs, banks, groups."""
     parts = np.stack(accs)
     if "MAB" in spread.of("K"):
@@ -320,7 +324,7 @@ def _shared(layout: PadLayout, roles: Sequence[Role], result: Sequence[Role], lo
 def _job(node: MNNode, graph: MNGraph) -> ProductJob:
     """The tables of a product whose layouts are settled."""
     shape, spread = product_shape(node, graph), _spread(node)
-    kind = HALF if shape.tile == HALF.tile else PSEUDO
+    kind = _kind(shape)
     local = {letter: spread.local(shape, letter) for letter in "MNKS"}
     left, right, result = (graph.values[name].layout for name in (*node.inputs[:2], node.outputs[0]))
     assert left is not None and right is not None and result is not None

@@ -56,7 +56,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Shape:
-    """A product: the roles of the axes of the left and right operand and of the result; `tile`: 16 (half) or 8."""
+    """A product: the roles of the axes of both operands and of the result; `tile`: 16 (half), 8 or 4 (double)."""
 
     left: tuple[Role, ...]
     right: tuple[Role, ...]
@@ -156,11 +156,11 @@ def tensor_layout(shape: Shape, spread: Spread, roles: tuple[Role, ...]) -> PadL
 
 
 def bias_layout(shape: Shape, spread: Spread) -> PadLayout:
-    """The layout of a vector over N in single precision, in the order of the accumulators."""
+    """The layout of a vector over N in the precision and order of the accumulators."""
     levels = [DIGITS[unit] for unit in spread.of("N")]
     tiles = spread.local(shape, "N") // shape.tile
-    wide = shape.lanes // 2
-    digits = [*levels, (tiles, Level.ADDR, wide), (wide, Level.ADDR, 1), (2, Level.W, 1), (4, Level.PE, 1)]
+    words, wide = min(shape.lanes, 2), max(shape.lanes // 2, 1)
+    digits = [*levels, (tiles, Level.ADDR, wide), (wide, Level.ADDR, 1), (words, Level.W, 1), (4, Level.PE, 1)]
     roles = (Role("N", shape.main("N")),)
     layout = Layout.build([[digit for digit in digits if digit[0] > 1]], _copies(spread, roles))
     return PadLayout((shape.main("N"),), layout.canonical())

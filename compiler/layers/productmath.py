@@ -1,4 +1,5 @@
-"""NumPy model of matrix products in local memory, half and pseudo single (numerics.md 4.2, 5.2, 6.1, 8).
+"""NumPy model of matrix products in local memory (numerics.md 4.2, 5.2, 6.1, 8): half and pseudo single, and by way of
+`doubleproduct` double (kinds "h", "g", "d").
 
 Written from the rules, on whole arrays, with exact sums in float64 (kept exact by rounding to odd where 53 bits do not
 hold one): what the simulated chip is held against, bit for bit.
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.layers import halfmath
+from compiler.layers import doublemath, doubleproduct, halfmath
 from compiler.layers.halfmath import F32, I64
 
 F64 = NDArray[np.float64]
@@ -85,8 +86,13 @@ def _odd_sum(a: F64, b: F64) -> F64:
     return np.where((rest != 0) & even, odd, total)
 
 
-def accumulate(left: Raw, right: Raw, bias: F32 | None, kind: str) -> F32:
-    """The accumulators of one place: left (..., M, k, tile), right (..., N, k, tile), bias (N,) the first addend."""
+def accumulate(left: Raw, right: Raw, bias: Raw | None, kind: str) -> Raw:
+    """The accumulators of one place: left (..., M, k, tile), right (..., N, k, tile), bias (N,) the first addend.
+
+    Numbers in single precision, or raw doubles.
+    """
+    if kind == "d":
+        return doubleproduct.accumulate(left, right, bias)
     acc: F32 | None = None
     rows, columns = left.shape[-3], right.shape[-3]
     if bias is not None:
@@ -101,20 +107,24 @@ def accumulate(left: Raw, right: Raw, bias: F32 | None, kind: str) -> F32:
 
 
 def add_parts(parts: Raw, kind: str) -> Raw:
-    """One reduction circuit over axis 0 on raw halves or singles."""
+    """One reduction circuit over axis 0 on raw elements."""
     if kind == "h":
         return halfmath.add_halves(parts)
+    if kind == "d":
+        return doublemath.circuit(parts)
     return halfmath.round_single(halfmath.reduce_single(parts.view(np.float32))).view(np.uint32)
 
 
-def add_mabs(parts: F32, kind: str) -> Raw:
-    """`l1bmrffaddr` (half) or `l1bmrffadd` (single) over axis 0, the sixteen MABs."""
+def add_mabs(parts: Raw, kind: str) -> Raw:
+    """`l1bmrffaddr` (half), `l1bmrffadd` (single) or `l1bmrdfadd` (double) over axis 0, the sixteen MABs."""
     if kind == "h":
         return halfmath.reduce_mabs(parts)
+    if kind == "d":
+        return doubleproduct.add_mabs(parts)
     first = np.stack([halfmath.round_single(halfmath.reduce_single(parts[4 * h : 4 * h + 4])) for h in range(4)])
     return halfmath.round_single(halfmath.reduce_single(first)).view(np.uint32)
 
 
-def narrow(acc: F32, kind: str) -> Raw:
+def narrow(acc: Raw, kind: str) -> Raw:
     """An accumulator as an element: halves are rounded once more."""
-    return halfmath.float_to_half(acc) if kind == "h" else acc.view(np.uint32)
+    return halfmath.float_to_half(acc) if kind == "h" else acc if kind == "d" else acc.view(np.uint32)

@@ -148,3 +148,51 @@ def test_infinities_in_sums() -> None:
     graph = onelayer.one_node("ReduceSum", (9, 60), (9, 1), (DOUBLE, DOUBLE), axes=[1], keepdims=1)
     got = onelayer.check(graph, CASES["MABs and PEs"], values).view(np.float64)
     np.testing.assert_array_equal(got[:3, 0], [np.inf, -np.inf, np.inf])
+
+
+def _product(a: list[int], b: list[int], y: list[int], *, bias: bool = False, **attrs: Any) -> None:
+    """One product of random operands: the reference's bits, and near the product in extended precision."""
+    shapes = {"a": a, "b": b, **({"c": y[-1:]} if bias else {})}
+    rng = np.random.default_rng(sum(a) + 7 * sum(b))
+    feeds = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    op_type = "Gemm" if len(a) == 2 else "MatMul"
+    node = helper.make_node(op_type, list(shapes), ["y"], **attrs)
+    compiled, got = run([node], feeds, {"y": ("f", y)}, options=OPTIONS)
+    if "spread" in attrs:
+        assert [node.attrs["spread"] for node in compiled.graph.nodes if node.op_type == op_type] == [attrs["spread"]]
+    wide = {name: data.astype(np.longdouble) for name, data in feeds.items()}
+    left = wide["a"].T if attrs.get("transA") else wide["a"]
+    right = wide["b"].T if attrs.get("transB") else wide["b"]
+    size = np.abs(left) @ np.abs(right) + np.abs(wide.get("c", 0))
+    assert (np.abs(got["y"] - (left @ right + wide.get("c", 0))) <= 2.0**-48 * size).all()
+
+
+@pytest.mark.parametrize("trans_a", [0, 1])
+@pytest.mark.parametrize("trans_b", [0, 1])
+@pytest.mark.parametrize("rows, depth, columns", [(30, 20, 40), (7, 13, 5), (1, 1, 1), (3, 257, 2)])
+def test_products_of_every_transposition(rows: int, depth: int, columns: int, trans_a: int, trans_b: int) -> None:
+    a = [depth, rows] if trans_a else [rows, depth]
+    b = [columns, depth] if trans_b else [depth, columns]
+    _product(a, b, [rows, columns], transA=trans_a, transB=trans_b, bias=rows == 7)
+
+
+@pytest.mark.parametrize(
+    "spread, trans_a, trans_b, bias",
+    [
+        ("----", 1, 0, True),
+        ("KKKN", 0, 1, True),
+        ("KKKK", 1, 0, True),
+        ("KNKM", 1, 1, True),
+        ("MNKK", 1, 0, False),
+        ("N-M-", 1, 0, False),
+        ("-KKN", 0, 1, True),
+    ],
+)
+def test_products_over_the_levels(spread: str, trans_a: int, trans_b: int, bias: bool) -> None:
+    a, b = ([70, 33] if trans_a else [33, 70]), ([21, 70] if trans_b else [70, 21])
+    _product(a, b, [33, 21], bias=bias, transA=trans_a, transB=trans_b, spread=spread)
+
+
+def test_products_with_leading_axes() -> None:
+    _product([3, 4, 17, 33], [3, 4, 33, 21], [3, 4, 17, 21])
+    _product([2, 1, 5, 7], [3, 7, 6], [2, 3, 5, 6])
