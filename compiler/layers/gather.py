@@ -188,7 +188,7 @@ class Gather(Layer):
         values = [graph.values[name] for name in (*node.inputs, *node.outputs)]
         resident = sum(value.num_lw for value in values if value.loc is Location.LM0)
         letter = "m" if values[0].loc is Location.LM0 else "n"
-        return chunk_slots(selection, [letter], graph.lm_lws - resident - values[1].num_lw)
+        return chunk_slots(selection, [letter], graph.lm_lws, resident + values[1].num_lw)
 
     def scratch(self, node: MNNode, graph: MNGraph) -> dict[str, int]:
         chunk = self._chunk(node, graph, self._selection(node, graph))

@@ -177,7 +177,7 @@ class IndexMove(Layer):
     def _chunk(self, node: MNNode, graph: MNGraph, move: Move) -> int:
         names = [name for name in (*node.inputs, *node.outputs) if name and graph.values[name].loc is Location.LM0]
         letters = ["m" if node.inputs[k] in names else "n" for k in self.sources(node)]
-        return chunk_slots(select(move), letters, graph.lm_lws - sum(graph.values[name].num_lw for name in set(names)))
+        return chunk_slots(select(move), letters, graph.lm_lws, sum(graph.values[name].num_lw for name in set(names)))
 
     def scratch(self, node: MNNode, graph: MNGraph) -> dict[str, int]:
         words = max(scratch_words(self._chunk(node, graph, move)) for move in self.moves(node, graph))

@@ -55,8 +55,8 @@ def import_model(model: onnx.ModelProto) -> MNGraph:
     """The graph of a model whose value_info is complete.
 
     Initializers that layers read as tensors become `params` with their data as `constant`; those of IMMEDIATES
-    become Constant nodes at IMM.  Raises CompilerError for values without static shape or with an element type the
-    chip has no form for.
+    become Constant nodes at IMM; one that is read in both ways becomes both.  Raises CompilerError for values without
+    static shape or with an element type the chip has no form for.
     """
     graph = MNGraph()
     infos = {info.name: info for info in (*model.graph.value_info, *model.graph.input, *model.graph.output)}
@@ -67,7 +67,8 @@ def import_model(model: onnx.ModelProto) -> MNGraph:
         if info.name not in constants:
             _add(graph, info.name, infos)
             graph.inputs.append(info.name)
-    immediate = _immediate_names(model)
+    parameters = {info.name for info in model.graph.value_info if _is_parameter(info)}
+    immediate, shared = _immediate_names(model, parameters)
     for name, data in constants.items():
         code = onnx.helper.np_dtype_to_tensor_dtype(data.dtype)
         value = MNValue(name, OnnxType.from_code(code), data.shape, _mn_type(name, code), constant=data)
@@ -77,6 +78,14 @@ def import_model(model: onnx.ModelProto) -> MNGraph:
         else:
             _check_elements(name, data.shape)
             graph.params.append(name)
+    twins: dict[str, str] = {}
+    for name in sorted(shared):
+        value = graph.values[name]
+        twins[name] = graph.fresh_name(name, "Immediate")
+        twin = MNValue(twins[name], value.onnx_dtype, value.shape, value.dtype, constant=value.constant)
+        _place_immediate(graph, graph.add_value(twin))
+        constants[twin.name] = constants[name]
+    immediate |= set(twins.values())
     in_dram = {*graph.inputs, *graph.params}
     for number, proto in enumerate(model.graph.node):
         for name in proto.output:
@@ -86,13 +95,15 @@ def import_model(model: onnx.ModelProto) -> MNGraph:
             graph.nodes.append(made_constant(graph, proto, constants))
             continue
         node = _node(proto, number, constants)
-        if node.op_type == "Gather" and proto.input[1] not in immediate:
+        for position, name in enumerate(node.inputs):
+            if name in twins and _known(node.op_type, position, name, parameters):
+                node.inputs[position] = twins[name]
+        if node.op_type == "Gather" and node.inputs[1] not in immediate:
             node.op_type = gather_type(node, in_dram)
         graph.nodes += open_one_hot(graph, node, constants) if node.op_type == "OneHot" else [node]
     graph.outputs = [info.name for info in model.graph.output]
     open_operators(graph)
-    changing = [info.name for info in model.graph.value_info if _is_parameter(info)]
-    inline_scalars(graph, {*changing, *(info.name for info in model.graph.input)})
+    inline_scalars(graph, {*parameters, *(info.name for info in model.graph.input)})
     return graph
 
 
@@ -133,17 +144,24 @@ def _check_elements(name: str, shape: tuple[int, ...]) -> None:
         )
 
 
-def _immediate_names(model: onnx.ModelProto) -> set[str]:
-    """Initializers that only compile-time inputs read."""
-    uses: dict[str, set[bool]] = {}
-    parameters = {info.name for info in model.graph.value_info if _is_parameter(info)}
+def _known(op_type: str, position: int, name: str, parameters: set[str]) -> bool:
+    """Whether a constant is read at compile time there."""
+    place = (op_type, position)
+    return place in IMMEDIATES or (place in IF_CONSTANT and name not in parameters)
+
+
+def _immediate_names(model: onnx.ModelProto, parameters: set[str]) -> tuple[set[str], set[str]]:
+    """Initializers that only compile-time inputs read, and those that such inputs and others read."""
+    uses: dict[str, set[bool]] = {tensor.name: set() for tensor in model.graph.initializer}
     for node in model.graph.node:
         for position, name in enumerate(node.input):
-            place = (node.op_type, position)
-            known = place in IMMEDIATES or (place in IF_CONSTANT and name not in parameters)
-            uses.setdefault(name, set()).add(known)
-    initializers = {tensor.name for tensor in model.graph.initializer}
-    return {name for name, kinds in uses.items() if kinds == {True} and name in initializers}
+            if name in uses:
+                uses[name].add(_known(node.op_type, position, name, parameters))
+    for output in model.graph.output:
+        if output.name in uses:
+            uses[output.name].add(False)
+    found = [{name for name, kinds in uses.items() if kinds == wanted} for wanted in ({True}, {True, False})]
+    return found[0], found[1]
 
 
 def _place_immediate(graph: MNGraph, value: MNValue) -> None:

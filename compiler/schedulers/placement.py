@@ -74,7 +74,7 @@ class _Scheduler:
         self._reach = reach
         self._home = home
         self._steps = _layer_steps(self._source)
-        self._readers = Counter(name for node in self._source.nodes for name in set(node.used))
+        self._shared = _shared(self._source)
         self._in_lm: dict[str, tuple[str, int]] = {}
         self._in_dram: dict[str, str] = {}
         self._stored = {name for node in graph.nodes for k, name in enumerate(node.inputs) if _reads_dram(node, k)}
@@ -112,7 +112,7 @@ class _Scheduler:
     def _place(self, node: MNNode, step: int) -> None:
         layer = layer_of(node)
         graph = self._graph
-        shared = self._readers[node.inputs[0]] > 1 or node.inputs[0] in self._source.outputs
+        shared = node.inputs[0] in self._shared
         for position, name in enumerate(list(node.inputs)):
             if not name or graph.values[name].loc is Location.IMM:
                 continue
@@ -200,6 +200,22 @@ def _reads_dram(node: MNNode, position: int) -> bool:
     if node.op_type in ("Constant", "MNCoreOutputConcat"):
         return node.op_type != "Constant"
     return position in layer_of(node).streamed
+
+
+def _shared(graph: MNGraph) -> set[str]:
+    """Values that lie in the memory of a graph output or of something that several layers read, perhaps in another
+    shape: what is written over them is written over a copy.
+    """
+    root: dict[str, str] = {}
+    readers: Counter[str] = Counter()
+    for node in graph.nodes:
+        layer = layer_of(node) if node.op_type != "Constant" else None
+        if layer is not None and layer.alias and not layer.in_place:
+            root[node.outputs[0]] = root.get(node.inputs[0], node.inputs[0])
+        else:
+            readers.update({root.get(name, name) for name in node.used})
+    readers.update(2 * [root.get(name, name) for name in graph.outputs])
+    return {name for name in graph.values if readers[root.get(name, name)] > 1}
 
 
 def _layer_steps(graph: MNGraph) -> list[int]:

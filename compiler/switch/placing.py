@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from compiler.switch.feeds import UNIT, ZERO_LWS
 from compiler.switch.selection import Selection
 
-#: Slots of a chunk at most; more would only leave less room for other values.
-MOST = 512
 LEAST = 2 * UNIT
 
 
-def chunk_slots(selection: Selection, letters: Sequence[str], room: int) -> int:
-    """Slots of a chunk when values and tables leave `room` long words of LM0.
+def chunk_slots(selection: Selection, letters: Sequence[str], lm_lws: int, resident: int) -> int:
+    """Slots of a chunk in `lm_lws` long words of LM0, of which values and tables take `resident`; at most a quarter, to
+    leave room for other values.
 
     letters: the LM of each source.  0 when everything is read where it lies.
     """
@@ -21,7 +20,8 @@ def chunk_slots(selection: Selection, letters: Sequence[str], room: int) -> int:
         return 0
     unit = max(UNIT, *(feed.load.granule for feed in selection.feeds))
     whole = max(unit, -(-selection.slots // unit) * unit)
-    return min(whole, MOST, max(unit, LEAST, (room - ZERO_LWS) // unit * unit))
+    most = min(lm_lws // 4, lm_lws - resident - ZERO_LWS)
+    return min(whole, max(unit, LEAST, most // unit * unit))
 
 
 def scratch_words(chunk: int) -> int:

@@ -88,7 +88,7 @@ def select_cost(move: Move) -> Cost:
         download(asm, Route.of(table_layout(data.shape)), 0, "m", 0)
     sources = tuple(("m", 0) for _ in move.sources)
     resident = max(max(source.num_lw for source in move.sources), move.target.num_lw)
-    chunk = chunk_slots(selection, ["m"] * len(sources), LM_WORDS // 2 - resident)
+    chunk = chunk_slots(selection, ["m"] * len(sources), LM_WORDS // 2, resident)
     emit_selection(asm, selection, Places(sources, ("n", 0), ("m", 0), 0, chunk))
     return cost_of(asm)
 
@@ -105,7 +105,7 @@ def chunk_for(selection: Selection, graph: MNGraph, node: MNNode) -> int:
     values = [graph.values[name] for name in (*node.inputs, *node.outputs) if name]
     letters = ["m" if graph.values[name].loc is Location.LM0 else "n" for name in node.inputs]
     resident = sum(value.num_lw for value in values if value.loc is Location.LM0)
-    return chunk_slots(selection, letters, graph.lm_lws - resident)
+    return chunk_slots(selection, letters, graph.lm_lws, resident)
 
 
 def emit_route(

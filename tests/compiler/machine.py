@@ -16,9 +16,14 @@ from hw.engine import execute
 from hw.state import Board
 
 
+def image_of(spec: IOSpec) -> DramImage:
+    """How a value lies in DRAM."""
+    return DramImage(spec.layout, spec.dtype)
+
+
 def store(board: Board, spec: IOSpec, values: NDArray[Any]) -> None:
     """Put host values into DRAM as the program expects them."""
-    image = DramImage(spec.layout, spec.dtype)
+    image = image_of(spec)
     packed = image.pack(encode(np.asarray(values), spec.dtype), spec.pad_bits or 0)
     for group in range(4):
         board.dram[group][spec.addr : spec.addr + packed.shape[1]] = packed[group]
@@ -26,7 +31,7 @@ def store(board: Board, spec: IOSpec, values: NDArray[Any]) -> None:
 
 def load(board: Board, spec: IOSpec) -> NDArray[Any]:
     """Raw element bits of a value in DRAM."""
-    image = DramImage(spec.layout, spec.dtype)
+    image = image_of(spec)
     rows = np.stack([board.dram[group][spec.addr : spec.addr + image.lws_per_group] for group in range(4)])
     return image.unpack(rows)
 

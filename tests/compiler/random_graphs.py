@@ -56,6 +56,7 @@ class Maker:
 
     draw: Draw
     limit: int
+    extents: tuple[int, ...] = EXTENTS
     values: list[Value] = field(default_factory=list)
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class Maker:
     def shape(self, least_rank: int = 0, most_rank: int = 3) -> Shape:
         rank = self.draw(st.integers(least_rank, most_rank))
         while True:
-            shape = tuple(self.draw(st.sampled_from(EXTENTS)) for _ in range(rank))
+            shape = tuple(self.draw(st.sampled_from(self.extents)) for _ in range(rank))
             if np.prod(shape, dtype=int) <= self.limit:
                 return shape
             rank = max(least_rank, rank - 1)
@@ -260,13 +261,21 @@ OPERATORS: dict[str, Callable[[Maker], None]] = {
 
 
 @st.composite
-def graphs(draw: Draw, limit: int = 4096, kinds: tuple[str, ...] = tuple(OPERATORS)) -> Drawn:
-    """A graph whose values have at most `limit` elements, of the operators named by `kinds`."""
-    maker = Maker(draw, limit)
+def graphs(
+    draw: Draw,
+    limit: int = 4096,
+    kinds: tuple[str, ...] = tuple(OPERATORS),
+    extents: tuple[int, ...] = EXTENTS,
+    most: int = 12,
+) -> Drawn:
+    """A graph of 3 to `most` operators named by `kinds`, whose values have about `limit` elements at most and inputs
+    with axes of `extents`.
+    """
+    maker = Maker(draw, limit, extents)
     maker.input("float", maker.shape(1))
     if draw(st.booleans()):
         maker.input("int", maker.shape(1))
-    count = draw(st.integers(3, 12))
+    count = draw(st.integers(3, most))
     while len(maker.nodes) < count:
         OPERATORS[draw(st.sampled_from(kinds))](maker)
     used = {name for node in maker.nodes for name in node.input}

@@ -48,7 +48,7 @@ def _switch(source: PadLayout, target: PadLayout, mntype: MNType, route: str, *,
         if data is not None:
             table = ("n", ends["n"])
             chip.write(board, 1, table[1], table_layout(data.shape), MNType.INT, data.view(np.uint32))
-        chunk = chunk or chunk_slots(selection, [lm], 2048 - scratch // 2)
+        chunk = chunk or chunk_slots(selection, [lm], 2048, scratch // 2)
         assert scratch + scratch_words(chunk) <= 4096
     asm = Asm()
     emit_route(asm, route, move, (lm, SOURCE), (other, TARGET), table, scratch, chunk)
