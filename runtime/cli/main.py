@@ -18,6 +18,7 @@ from runtime.cli import (
     config,
     coverage,
     fuzz,
+    plot,
     records,
     report,
     run,
@@ -36,7 +37,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (run, assembly, compile_onnx, compile_bench, report, trace, sweep, bench, fuzz, coverage, records, config):
+_VERBS = (
+    run,
+    assembly,
+    compile_onnx,
+    compile_bench,
+    report,
+    plot,
+    trace,
+    sweep,
+    bench,
+    fuzz,
+    coverage,
+    records,
+    config,
+)
+for verb in _VERBS:
     verb.add_to(app)
 
 

@@ -33,8 +33,9 @@ def sweep(
     json: Json = False,
 ) -> None:
     """Simulate programs on many chips, in parallel; an interrupted study goes on where it was."""
+    from runtime.figures import available
     from runtime.studies import summary
-    from runtime.studies.plots import available, write_plots
+    from runtime.studies.plots import write_plots
     from runtime.studies.pools import DaskPool, LocalPool
     from runtime.studies.run import run_study
     from runtime.studies.study import read_study

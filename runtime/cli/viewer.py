@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 # The UI would ask an outside server whether its user is one of its makers; nothing may leave the machine.
-_POLICY = "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval'"
+POLICY = "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval'"
 
 
 def ui_folder() -> Path:
@@ -52,7 +52,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
     def end_headers(self) -> None:
         """Every answer forbids the page to talk to anybody else."""
-        self.send_header("Content-Security-Policy", _POLICY)
+        self.send_header("Content-Security-Policy", POLICY)
         super().end_headers()
 
     def log_message(self, format: str, *args: object) -> None:

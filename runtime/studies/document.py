@@ -11,8 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from runtime.figures import available
 from runtime.files import write_atomically
-from runtime.studies.plots import available, write_plots
+from runtime.studies.plots import write_plots
 from runtime.studies.run import StudyResult, run_study
 from runtime.studies.study import read_study
 from runtime.studies.summary import markdown

@@ -1,29 +1,24 @@
 """Plots of a study as PNG and SVG: where the cycles go on each chip, and cycles against each number that varies.
 
-Needs matplotlib (extra `plots`).  Drawn without pyplot, so no window system and no global state is touched.
+Needs matplotlib (extra `plots`).
 """
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hw.events import CAUSES
+from runtime.figures import available, write_figure
 from runtime.studies.errors import PlotError
 from runtime.studies.table import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FORMATS = ("png", "svg")
-_DPI = 144
 # Work is blue and green, waiting for data warm, the rest grey; neighbours in a stack differ in lightness too.
 _COLOURS = {
     "compute": "#1f5fa8",
@@ -42,11 +37,6 @@ _COLOURS = {
 }
 
 
-def available() -> bool:
-    """Is matplotlib installed?"""
-    return find_spec("matplotlib") is not None
-
-
 def write_plots(rows: Sequence[Row], varied: Sequence[str], out: Path) -> list[Path]:
     """Write `plots/<program>-causes` and, for numbers with several values, `plots/<program>-<number>`; the paths.
 
@@ -62,12 +52,17 @@ def write_plots(rows: Sequence[Row], varied: Sequence[str], out: Path) -> list[P
         if not good:
             continue
         name = re.sub(r"[^\w.-]+", "_", program)
-        paths += _figure(folder / f"{name}-causes", len(good), partial(_causes, rows=good))
+        paths += write_figure(folder / f"{name}-causes", partial(_causes, rows=good), height=_height(len(good)))
         axes_of_study = _independent(good, varied)
         for number in axes_of_study:
             draw = _curve(good, number, [other for other in axes_of_study if other != number])
-            paths += _figure(folder / f"{name}-{number}", 10, draw)
+            paths += write_figure(folder / f"{name}-{number}", draw, height=_height(10))
     return paths
+
+
+def _height(rows: int) -> float:
+    """Inches of a picture with this many bars."""
+    return 1.6 + 0.34 * rows
 
 
 def _independent(rows: Sequence[Row], numbers: Sequence[str]) -> list[str]:
@@ -78,36 +73,6 @@ def _independent(rows: Sequence[Row], numbers: Sequence[str]) -> list[str]:
         if len(set(ratios)) > 1:
             chosen.setdefault(ratios, number)
     return list(chosen.values())
-
-
-def _figure(stem: Path, rows: int, draw: Callable[[Axes], None]) -> list[Path]:
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    with rc_context({"svg.hashsalt": "mncore2", "font.size": 9}):  # equal plots make equal files
-        figure = Figure(figsize=(9.0, 1.6 + 0.34 * rows), layout="constrained")
-        axes = figure.add_subplot()
-        draw(axes)
-        axes.spines[["top", "right"]].set_visible(False)
-        paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in FORMATS]
-        for path in paths:
-            with _replacing(path) as part:
-                figure.savefig(part, dpi=_DPI, metadata={"Date": None} if path.suffix == ".svg" else None)
-    return paths
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[str]:
-    """A temporary name with the same suffix; renamed when the block ends well."""
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
-    os.close(handle)
-    try:
-        yield part
-        os.chmod(part, 0o644)
-        os.replace(part, path)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
 
 
 def _causes(axes: Axes, rows: Sequence[Row]) -> None:
