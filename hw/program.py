@@ -15,6 +15,7 @@ from hw.kernels.abi import Kernel
 from hw.value import value
 
 PER_CYCLE = tuple[int, int, int, int]
+SHOWN_LINES = 40  # of a program in a notebook
 
 
 class Mem(IntEnum):
@@ -348,3 +349,17 @@ class Program:
     regions: tuple[Region, ...] = ()
     name: str = ""
     source: str = field(default="", repr=False)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what kinds of lines there are, the regions, and the first lines of the source."""
+        from collections import Counter
+
+        from hw.html import code, table
+
+        kinds = Counter(type(line).__name__ for line in self.lines)
+        text = self.source.splitlines()
+        parts = [table(f"program {self.name}", ("kind of line", "lines"), kinds.items())]
+        if self.regions:
+            parts.append(table("regions", ("first line", "name"), [(part.start, part.name) for part in self.regions]))
+        more = [f"... {len(text) - SHOWN_LINES} more lines"] if len(text) > SHOWN_LINES else []
+        return "".join([*parts, code("\n".join([*text[:SHOWN_LINES], *more]))])

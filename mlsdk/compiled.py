@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from compiler.report.notebook import Report
+from hw.html import table
 from mlsdk.errors import ContextClosedError, MissingInputError, UnknownInputError
 from mlsdk.iospec import IOSpec
 from mlsdk.proxy import TensorLike, TensorProxy, check_tensor
@@ -39,7 +41,7 @@ class CompiledFunction:
     @property
     def report(self) -> Mapping[str, Any]:
         """The contents of report.json, e.g. `vsm_cycles` and `flops`; empty on pfvm devices."""
-        return self._app.report
+        return Report(self._app.report)
 
     def allocate_input_proxy(self) -> dict[str, TensorProxy]:
         """Allocate device memory for every input and return its proxies, to be filled by `load_from` before a call."""
@@ -88,6 +90,16 @@ class CompiledFunction:
 
     def _names(self) -> str:
         return ", ".join(map(repr, self._inputs)) or "none"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: inputs and outputs, and the report where there is one."""
+        specs = [
+            (kind, name, tuple(spec.shape), spec.dtype)
+            for kind, group in (("input", self._inputs), ("output", self._outputs))
+            for name, spec in group.items()
+        ]
+        report = Report(self._app.report)
+        return table(self._name, ("", "name", "shape", "dtype"), specs) + (report._repr_html_() if report else "")
 
     def __repr__(self) -> str:
         return f"CompiledFunction({self._name!r}, inputs: {self._names()})"

@@ -60,6 +60,18 @@ class Layout:
             return f"({axes})"
         return f"({axes}; B@[{','.join(map(str, self.broadcast))}])"
 
+    def _repr_html_(self) -> str:
+        """For notebooks: a row per digit, outermost first."""
+        from hw.html import code, table
+
+        rows = [
+            (number, sub.extent, str(sub.level), sub.stride)
+            for number, axis in enumerate(self.axes)
+            for sub in axis
+        ]
+        copies = [("all", entry.extent or "all", f"{entry.level} (copies)", entry.stride) for entry in self.broadcast]
+        return code(str(self)) + table("digits", ("axis", "extent", "level", "stride"), [*rows, *copies])
+
     # -- sizes ---------------------------------------------------------------------------------------------------
 
     @property

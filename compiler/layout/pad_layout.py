@@ -50,6 +50,18 @@ class PadLayout:
     def __str__(self) -> str:
         return f"{self._shape}/{self.layout}"
 
+    def _repr_html_(self) -> str:
+        """For notebooks: sizes, and the digits of the layout."""
+        from hw.html import table
+
+        facts = [
+            ("shape", self.shape),
+            ("padded shape", self.padded_shape),
+            ("long words per PE", self.num_lw),
+            ("time slices", self.num_slices),
+        ]
+        return table(str(self), ("size", "value"), facts) + self.layout._repr_html_()
+
     # -- what the layout says ------------------------------------------------------------------------------------
 
     @property

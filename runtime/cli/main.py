@@ -17,6 +17,8 @@ from runtime.cli import (
     compile_onnx,
     config,
     coverage,
+    debug,
+    explain,
     fuzz,
     plot,
     records,
@@ -40,6 +42,8 @@ app = typer.Typer(
 _VERBS = (
     run,
     assembly,
+    debug,
+    explain,
     compile_onnx,
     compile_bench,
     report,
