@@ -12,6 +12,7 @@ from collections.abc import Callable
 from compiler.emit.asm import Asm, cycle_mask, flat
 from compiler.emit.padding import emit_constant
 from compiler.emit.transfer import L1BM_HALF, L2BM_HALF, Route
+from compiler.emit.weights import L2BM_LWS
 from compiler.errors import DoesNotFit
 
 OWN, OWN_FIRST = 6, 7
@@ -23,16 +24,18 @@ def download_dealt(asm: Asm, route: Route, dram: int, lm: str, addr: int, places
     """DRAM image at `dram` of a value split over L2Bs, L1Bs and MABs, or copied in MABs and PEs, -> local memory.
 
     `places(bank, half, a)` is the long word that address a (below `count`) of an old bank goes to; `half`: bit 2 of the
-    old L1B.  Raises DoesNotFit when the image exceeds the buffers used here.
+    old L1B.  All pass through the end of L2BM, out of the way of weights.  Raises DoesNotFit when the image exceeds the
+    buffers used here.
     """
     part = route.l2_count(route.num_lw)
     if 4 * part > L2BM_HALF:
         raise DoesNotFit(f"rows dealt to the banks take {4 * part} long words, more than the buffer of {L2BM_HALF}")
     if route.mab_split:
         _own_masks(asm)
-    asm.wait(asm.mv("mvb4", 4 * part, f"$d{dram} $lc{L2BM_HALF}"))
+    l2 = L2BM_LWS - 4 * part
+    asm.wait(asm.mv("mvb4", 4 * part, f"$d{dram} $lc{l2}"))
     for k in range(part // 64):
-        asm.op(f"l2bmd $lc{L2BM_HALF + 256 * k} $lb{L1BM_HALF + 32 * k}")
+        asm.op(f"l2bmd $lc{l2 + 256 * k} $lb{L1BM_HALF + 32 * k}")
     load = _over_mabs if route.mab_split else _alike
     load(asm, route, lm, lambda bank, half, a: addr + 2 * places(bank, half, a), count)
 

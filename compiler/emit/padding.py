@@ -17,11 +17,12 @@ from compiler.emit.elementwise import Stream
 from compiler.errors import UnsupportedOperator
 
 MASK_ENTRY = 2
-BASE = "$lr0"
-DIGIT = "$lr4"
-CONSTANT = "$ls0"
-THRESHOLD = 4
-PAD = "$ls8"
+#: Registers that few others use, so that indices can be made before the value is there.
+BASE = "$lr504"
+DIGIT = "$lr508"
+CONSTANT = "$ls472"
+THRESHOLD = 474
+PAD = "$ls476"
 FIXED = {"L2B": ("$l2bid", 8), "L1B": ("$l1bid", 8), "MAB": ("$mabid", 16), "PE": ("$subpeid", 4)}
 LANE_PREC = {4: "s", 2: "i", 1: "l"}
 

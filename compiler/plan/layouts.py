@@ -21,6 +21,7 @@ from compiler.layout.deal import deal_rows, dealable, undeal_rows
 from compiler.layout.l2b import L2bUse, banks_gathered, can_gather, gather_banks, l2b_use, spread_banks
 from compiler.layout.time import addressed
 from compiler.plan.ends import Ends
+from compiler.plan.fetching import fetch_early
 from compiler.plan.history import LayoutHistory
 from compiler.plan.layout_spec import LayoutSpecs
 from compiler.plan.row_spread import Spreading, spread_rows
@@ -79,10 +80,10 @@ def plan_layouts(
         wishes = {**first.settled, **wishes}
     planned = _planned(graph, _Planning(wishes, specs, history, ends))
     spreading = spread_rows(graph, planned)
-    if not spreading.operands:
-        return planned
-    history.events.clear()
-    return _planned(graph, _Planning({**wishes, **spreading.wishes}, specs, history, ends, spreading))
+    if spreading.operands:
+        history.events.clear()
+        planned = _planned(graph, _Planning({**wishes, **spreading.wishes}, specs, history, ends, spreading))
+    return fetch_early(planned)
 
 
 def _planned(graph: MNGraph, planning: _Planning) -> MNGraph:
