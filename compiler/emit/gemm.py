@@ -42,7 +42,7 @@ class GemmPlan:
     n_tiles: tiles of N (N = 16 * n_tiles padded; a multiple of 16 with `scatter`).  x at LM0 `x`; `xb` LM1 scratch
     of as many long words as x; `y` LM1 result; `scratch` LM0 words of `scratch_words` when scattering over `mabs` MABs.
     add_by: banks ("mvr2") or groups ("mvr4") hold different parts of K; `y` is then the DRAM address that receives
-    their sum, which the MV of that name makes.
+    their sum, which the MV of that name makes.  ahead: the first part of the weight comes before x.
     """
 
     rows: int
@@ -56,6 +56,7 @@ class GemmPlan:
     scatter: bool
     mabs: int = 16
     add_by: str = ""
+    ahead: bool = False
     scratch: int = 0
 
     @property
@@ -90,16 +91,16 @@ class GemmPlan:
 def emit_gemm(asm: Asm, plan: GemmPlan) -> None:
     """Write the product.  Raises DoesNotFit when rows or N exceed what one pass can hold."""
     _check(plan)
-    weight = WeightStream(asm, WeightPlan(plan.weight, plan.n_tiles * plan.k_tiles))
+    weight = WeightStream(asm, WeightPlan(plan.weight, plan.n_tiles * plan.k_tiles, plan.ahead))
     if plan.bias_first:
         bias_tags = _fetch_bias(asm, plan)
         weight.fetch(0)
     else:
         weight.fetch(0)
         bias_tags = _fetch_bias(asm, plan)
+    _convert_x(asm, plan)
     for chunk in range(1, CHUNK_BUFFERS):
         weight.fetch(chunk)
-    _convert_x(asm, plan)
     plane = weight.next_tile()
     _spread_bias(asm, plan, bias_tags)
     for n in range(plan.n_tiles):

@@ -1,7 +1,7 @@
-"""Transfers from DRAM to L2BM that continue each other become one, which starts up once (timing.md 5.2).
+"""The order of transfers from DRAM to L2BM: those that continue each other become one, some go in front of others.
 
-The later of two is carried out with the earlier, where nothing between them touches what it reads or writes and the
-smaller of the two takes less time than a start-up.
+A joined transfer starts up once (timing.md 5.2).  The later of two is carried out with the earlier, where nothing
+between them touches what it reads or writes and the smaller of the two takes less time than a start-up.
 """
 
 from __future__ import annotations
@@ -41,6 +41,19 @@ def join_moves(lines: Sequence[Line]) -> list[Line]:
         _wait_once(result, before, number, line.tag)
         ends[_end(joined)] = before
     return [line for line in result if line is not None]
+
+
+def ahead_of(lines: Sequence[Line], before: Sequence[Line]) -> int:
+    """How many MVs at the beginning of `lines` may go in front of `before`: those that have nothing to do with it."""
+    count = 0
+    for line in lines:
+        if not isinstance(line, Mv) or line.form not in _SHARE:
+            break
+        moved = footprint(line)
+        if any(_touches(other, moved) for other in before):
+            break
+        count += 1
+    return count
 
 
 def _end(mv: Mv) -> _End:

@@ -11,10 +11,10 @@ so that the layers' cycles add up, and a layer that ran wholly in the shadow of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from compiler.emit.asm import Asm
-from compiler.emit.join_moves import join_moves
+from compiler.emit.join_moves import ahead_of, join_moves
 from compiler.errors import CompilerError, DoesNotFit
 from compiler.graph import MNGraph, MNNode
 from compiler.layers.base import EmitContext
@@ -33,16 +33,36 @@ def emit_program(graph: MNGraph, scratch: Sequence[dict[str, int]], *, merge: bo
     bodies = _bodies(graph, scratch)
     if not merge:
         gap = f"nop/{SEPARATION}\n"
-        packed_alone = (vsm_text([line for line, _ in pack_traced(body)]) for _, body in bodies)
-        return gap.join(f"{PRAGMA}{name}\n{text}" for (name, _), text in zip(bodies, packed_alone, strict=True))
-    packed = pack_traced(join_moves([line for _, body in bodies for line in body]))
-    names = [name for name, _ in bodies]
+        packed_alone = (vsm_text([line for line, _ in pack_traced(body.lines)]) for body in bodies)
+        return gap.join(f"{PRAGMA}{body.name}\n{text}" for body, text in zip(bodies, packed_alone, strict=True))
+    packed = pack_traced(join_moves(_in_order(bodies)))
+    names = [body.name for body in bodies]
     return _with_pragmas([line for line, _ in packed], _layers([layer for _, layer in packed]), names)
 
 
-def _bodies(graph: MNGraph, scratch: Sequence[dict[str, int]]) -> list[tuple[str, list[Line]]]:
-    """(node, its straight-line code) of every node that has code; lines are numbered by the node."""
-    bodies: list[tuple[str, list[Line]]] = []
+@dataclass(frozen=True)
+class _Body:
+    """A node and its straight-line code.  ahead: the transfers it begins with go in front of the node before."""
+
+    name: str
+    lines: list[Line]
+    ahead: bool
+
+
+def _in_order(bodies: Sequence[_Body]) -> list[Line]:
+    lines: list[Line] = []
+    start = 0
+    for body in bodies:
+        count = ahead_of(body.lines, lines[start:]) if body.ahead else 0
+        lines[start:start] = body.lines[:count]
+        start = len(lines)
+        lines += body.lines[count:]
+    return lines
+
+
+def _bodies(graph: MNGraph, scratch: Sequence[dict[str, int]]) -> list[_Body]:
+    """Every node that has code; lines are numbered by the node."""
+    bodies: list[_Body] = []
     first_tag = 1
     for node, words in zip(graph.nodes, scratch, strict=True):
         if node.op_type == "Constant":
@@ -55,7 +75,8 @@ def _bodies(graph: MNGraph, scratch: Sequence[dict[str, int]]) -> list[tuple[str
         asm.wait_all()
         first_tag = asm.next_tag
         if asm.lines:
-            bodies.append((str(node), [replace(_decode(text, node), line=len(bodies)) for text in asm]))
+            lines = [replace(_decode(text, node), line=len(bodies)) for text in asm]
+            bodies.append(_Body(str(node), lines, layer_of(node).fetches_ahead(node)))
     return bodies
 
 

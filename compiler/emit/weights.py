@@ -1,6 +1,6 @@
 """Streaming of a weight matrix: DRAM -> L2BM in chunks, L2BM -> L1BM tile by tile, L1BM -> GRF0 -> matrix planes.
 
-A tile is 16 rows in every MAB, 1,024 long words of an L1B.  The rings (two L2BM buffers, four L1BM slots, four GRF0
+A tile is 16 rows in every MAB, 1,024 long words of an L1B.  The rings (two L2BM buffers, four L1BM slots, twelve GRF0
 areas, two planes) let transfers run ahead of the products that use them.
 """
 
@@ -19,6 +19,9 @@ CHUNK_TILES = 15
 CHUNK_BUFFERS = 2
 STARTUP_TILES = 3
 L1BM_SLOTS = 4
+GRF_AREAS = 12
+#: Tiles that L1BM and GRF0 hold while a product waits for its left operand, less those in work.
+PARKED_TILES = L1BM_SLOTS + GRF_AREAS - 2
 
 
 @dataclass(frozen=True)
@@ -58,17 +61,21 @@ class DramSource:
 
 @dataclass(frozen=True)
 class WeightPlan:
-    """Where the weight is and how many tiles it has for each L2B."""
+    """Where the weight is and how many tiles it has for each L2B; whether it comes before what it multiplies."""
 
     source: DramSource
     tiles: int
+    ahead: bool = False
 
 
-def chunk_sizes(tiles: int) -> list[int]:
+def chunk_sizes(tiles: int, ahead: bool = False) -> list[int]:
     """Tiles of each transfer: full buffers, the last two such that little is left to do when the last one arrives.
 
     A tile takes as long to spread over the L1Bs as to arrive, and a transfer starts up for about three tiles more.
+    ahead: the first transfer brings what can be spread before there is anything to multiply.
     """
+    if ahead:
+        return [PARKED_TILES, *chunk_sizes(tiles - PARKED_TILES)] if tiles > PARKED_TILES else [tiles]
     count = -(-tiles // CHUNK_TILES)
     if count < 2:
         return [tiles]
@@ -83,7 +90,7 @@ class WeightStream:
     def __init__(self, asm: Asm, plan: WeightPlan) -> None:
         self._asm = asm
         self._plan = plan
-        self._chunks = chunk_sizes(plan.tiles)
+        self._chunks = chunk_sizes(plan.tiles, plan.ahead)
         self._starts = list(itertools.accumulate(self._chunks, initial=0))
         self._place = [(chunk, k) for chunk, size in enumerate(self._chunks) for k in range(size)]
         self._tile = 0
@@ -112,7 +119,7 @@ class WeightStream:
         if within == self._chunks[chunk] - 1:
             self.fetch(chunk + CHUNK_BUFFERS)
         plane = "xy"[tile % 2]
-        register = tile % 4 * 32
+        register = tile % GRF_AREAS * 32
         for k in range(4):
             asm.op(f"l1bmd $lb{l1 + 256 * k} $lr{register + 8 * k}v")
         for half in (0, 8):

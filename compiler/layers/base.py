@@ -194,6 +194,10 @@ class Layer(ABC):
         """Parameters among the inputs that shall lie behind each other in DRAM, in this order and that of the nodes."""
         return ()
 
+    def fetches_ahead(self, node: MNNode) -> bool:
+        """Whether the transfers with which the node begins go in front of the node before it."""
+        return False
+
     def result_padding(self, node: MNNode, graph: MNGraph) -> str:
         """What the padding of the outputs holds."""
         return DIRTY

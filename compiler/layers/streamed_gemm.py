@@ -13,6 +13,8 @@ Ways to spread a product over the L2Bs, chosen by the planner (attribute `banks`
 * "gN", "gK": the same with rows over the two banks and outputs or parts of K over the four groups, so that each L2B
   needs a quarter of the weight, for twice the rows.
 
+With the attribute `ahead` the first part of the weight is fetched before the left operand.
+
 See `compiler.layers.gemm_layouts` for the layouts and `compiler.emit.gemm` for the code.
 """
 
@@ -101,6 +103,9 @@ class StreamedGemm(Layer):
     def adjacent(self, node: MNNode) -> Sequence[int]:
         return (2, 1)[3 - len(node.inputs) :] if banks(node).startswith("g") else ()
 
+    def fetches_ahead(self, node: MNNode) -> bool:
+        return bool(node.attrs.get("ahead", 0))
+
     def _plan(self, node: MNNode, graph: MNGraph) -> GemmPlan:
         """Sizes from the layouts that were settled; places are filled in by `emit`."""
         x, w, y = (graph.values[name] for name in (*node.inputs[:2], node.outputs[0]))
@@ -125,6 +130,7 @@ class StreamedGemm(Layer):
             bias=self._bias_source(node, graph),
             scatter=scatter,
             mabs=mabs if scatter else 16,
+            ahead=self.fetches_ahead(node),
             add_by={"K": "mvr2", "gK": "mvr4"}.get(way, ""),
         )
 

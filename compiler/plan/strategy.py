@@ -5,7 +5,7 @@
 * by banks: such products in pairs, where the first computes different outputs in the two banks of each group and the
   second takes these as the parts of its K.  Each L2B then needs half of either weight, for one small sum between banks.
 * by groups: the same with the roles of banks and groups exchanged, the input's rows being dealt to the banks: a quarter
-  of either weight for twice the rows.
+  of either weight for twice the rows.  Twice: the first weight comes before or after the input.
 * in local memory: all operands are brought there and spread as suits each product.
 
 Products whose right operand is no constant are in local memory in every variant.
@@ -20,8 +20,6 @@ from compiler.graph import MNGraph, MNNode, MNType
 from compiler.layers.registry import layer_of
 
 PRODUCTS = ("Gemm", "MatMul")
-#: How the two products of a pair use the L2Bs (`compiler.layers.streamed_gemm`).
-PAIRS = (("N", "K"), ("gN", "gK"))
 
 
 def variants(graph: MNGraph) -> list[MNGraph]:
@@ -32,8 +30,9 @@ def variants(graph: MNGraph) -> list[MNGraph]:
         return [graph]
     for node in streamed:
         node.attrs["banks"] = ""
-    paired = [_in_pairs(plain, ways) for ways in PAIRS] if _pairs_up(plain) else []
-    return [plain, *paired, graph]
+    if not _pairs_up(plain):
+        return [plain, graph]
+    return [plain, _in_pairs(plain, ("N", "K")), *(_in_pairs(plain, ("gN", "gK"), ahead) for ahead in (0, 1)), graph]
 
 
 def _can_stream(graph: MNGraph, node: MNNode) -> bool:
@@ -64,10 +63,15 @@ def _pairs_up(graph: MNGraph) -> bool:
     return all(_feeds(graph, first, second) for first, second in itertools.pairwise(products))
 
 
-def _in_pairs(graph: MNGraph, ways: tuple[str, str]) -> MNGraph:
+def _in_pairs(graph: MNGraph, ways: tuple[str, str], ahead: int = 0) -> MNGraph:
+    """The products use the L2Bs as `ways` says (`compiler.layers.streamed_gemm`); ahead: the first of each pair fetches
+    its weight before its left operand.
+    """
     result = graph.copy()
     for number, node in enumerate(node for node in result.nodes if node.op_type in PRODUCTS):
         node.attrs["banks"] = ways[number % 2]
+        if ahead and number % 2 == 0:
+            node.attrs["ahead"] = ahead
     return result
 
 

@@ -51,10 +51,17 @@ def test_layouts_that_cannot_be_dealt(text: str) -> None:
         deal_rows(layout)
 
 
-def _by_groups(graph: MNGraph) -> list[MNGraph]:
-    return [one for one in variants(graph) if any(node.attrs.get("banks") == "gN" for node in one.nodes)]
+def _by_groups(graph: MNGraph, ahead: int) -> list[MNGraph]:
+    """The variant by groups whose first weight comes before (`ahead` 1) or after the input."""
+    found = []
+    for one in variants(graph):
+        first = next((node for node in one.nodes if node.attrs.get("banks") == "gN"), None)
+        if first is not None and first.attrs.get("ahead", 0) == ahead:
+            found.append(one)
+    return found
 
 
+@pytest.mark.parametrize("ahead", [0, 1])
 @pytest.mark.parametrize(
     "batch, image, hidden, classes, bias",
     [
@@ -65,10 +72,10 @@ def _by_groups(graph: MNGraph) -> list[MNGraph]:
     ],
 )
 def test_classifiers_by_groups(
-    monkeypatch: pytest.MonkeyPatch, batch: int, image: list[int], hidden: int, classes: int, bias: bool
+    monkeypatch: pytest.MonkeyPatch, batch: int, image: list[int], hidden: int, classes: int, bias: bool, ahead: int
 ) -> None:
     """Rows per L1B of 1, 2 and 4, hidden layers that fill some MABs, all of them, and several tiles of each."""
-    monkeypatch.setattr(compiler.search, "variants", _by_groups)
+    monkeypatch.setattr(compiler.search, "variants", lambda graph: _by_groups(graph, ahead))
     model = models.mlp(batch, image, hidden, classes, logits=True, bias=bias, seed=batch)
     compiled = compile_model(model, Options.resolve({}, {}))
     assert any(node.op_type == "MNCoreDealtDownload" for node in compiled.graph.nodes)
