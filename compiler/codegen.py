@@ -22,6 +22,7 @@ from compiler.plan.genes import label_genes
 from compiler.plan.history import LayoutHistory
 from compiler.plan.importer import import_model
 from compiler.plan.layout_spec import LayoutSpecs
+from compiler.plan.truth_casts import fold_truth_casts
 from compiler.report.report import build_report
 from compiler.search import Search
 
@@ -84,6 +85,7 @@ def compile_model(
         label_genes(graph)
     with phases("dtype planner"):
         plan_dtypes(graph, options["float_dtype"])
+        fold_truth_casts(graph)
         ends = Ends(forms or {}, updates or {})
         ends.fix(graph)
     specs = LayoutSpecs.load(options["layout_spec"], options["gemm_layout_spec"])

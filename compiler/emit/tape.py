@@ -93,10 +93,11 @@ class Step:
 class Tape:
     """The record.  prec: "f" single, "h" half, "d" double.
 
-    held: values kept in T.
+    held: values kept in T.  true: bits that a comparison gives where it holds, if not those of a truth value.
     """
 
     prec: str = "f"
+    true: int | None = None
     inputs: list[Val] = field(default_factory=list)
     constants: dict[int, int] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
@@ -127,6 +128,11 @@ class Tape:
     def form(self) -> Form:
         """The elements of this tape."""
         return FORMS[self.prec]
+
+    @property
+    def holds(self) -> int:
+        """What a comparison gives where it holds."""
+        return self.form.truth if self.true is None else self.true
 
     def number(self, value: float) -> Val:
         """A constant by its value, which must be a number of the tape's precision (of single precision for halves)."""

@@ -11,11 +11,11 @@ before, for several groups of four long words at a time.  The groups rotate thro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from compiler.emit.asm import Asm
+from compiler.emit.asm import Asm, flat
 from compiler.emit.tape import FLOAT_ALU, MAU, Step, Tape, Val
 from compiler.errors import CompilerError
 
@@ -31,16 +31,24 @@ MSB = 0x80000000
 
 @dataclass(frozen=True)
 class Place:
-    """An operand in local memory: letter, word address, and the long word that each long word of the result reads."""
+    """An operand in local memory: letter, word address, and the long word that each long word of the result reads.
+
+    words: where its words must be put together first, the two words of each such long word, relative to the address.
+    """
 
     lm: str
     addr: int
     lws: tuple[int, ...]
+    words: Mapping[int, tuple[int, int]] | None = None
 
     @property
     def invariant(self) -> bool:
         """The same long word for every element of the result."""
         return len(set(self.lws)) == 1
+
+    def distinct(self, batch: Sequence[Sequence[int]]) -> list[int]:
+        """The long words it is read at for some groups of long words of the result, each once."""
+        return list(dict.fromkeys(self.lws[lw] for cycles in batch for lw in cycles))
 
     def text(self, cycles: Sequence[int]) -> str:
         """Operand for the long words `cycles` of the result."""
@@ -75,6 +83,7 @@ def emit_tape(asm: Asm, tape: Tape, operands: Sequence[Place], result: Place) ->
     everything = list(groups(len(result.lws)))
     for first in range(0, len(everything), homes.sets):
         batch = everything[first : first + homes.sets]
+        homes.put_together = {n: place.distinct(batch) for n, place in bound.copies.items() if place.words}
         for number, place in bound.copies.items():
             for bank in sorted(homes.of[number]):
                 _copy(asm, place, batch, bank, homes.copied[bank, number])
@@ -97,6 +106,12 @@ def _load_constant(asm: Asm, register: str, second: str, pattern: int, width: in
 
 def _copy(asm: Asm, place: Place, batch: Sequence[Sequence[int]], bank: str, register: int) -> None:
     """The operand of a batch of groups into consecutive registers, two groups an item where their words follow on."""
+    if place.words is not None:
+        sources = [place.addr + word for lw in place.distinct(batch) for word in place.words[lw]]
+        for k in range(0, len(sources), 4):
+            four = [min(n, len(sources) - 1) for n in range(k, k + 4)]
+            asm.op(f"ipassa ${place.lm}{flat([sources[n] for n in four])} ${bank}{flat([register + n for n in four])}")
+        return
     turn = 0
     while turn < len(batch):
         words = [place.addr + 2 * place.lws[lw] for cycles in batch[turn : turn + 2] for lw in cycles]
@@ -125,7 +140,7 @@ def _bind(tape: Tape, operands: Sequence[Place], result: Place) -> _Bound:
     places = {val.number: place for val, place in zip(tape.inputs, operands, strict=True)}
     loads = {}
     if -(-len(result.lws) // 4) >= FEW_GROUPS:
-        loads = {number: place for number, place in places.items() if place.invariant}
+        loads = {n: place for n, place in places.items() if place.invariant and place.words is None}
     renamed: dict[int, int] = {}
     fresh = 1 + max([s.target or 0 for s in tape.steps] + [v.number for v in tape.inputs] + list(tape.constants))
     made = list(tape.steps)
@@ -139,7 +154,7 @@ def _bind(tape: Tape, operands: Sequence[Place], result: Place) -> _Bound:
             place = places.get(val.number)
             if place is None or val.number in loads or val.number in renamed:
                 continue
-            if seen.setdefault(place.lm, place) != place or place.lm == result.lm:
+            if place.words or seen.setdefault(place.lm, place) != place or place.lm == result.lm:
                 renamed[val.number] = fresh
                 fresh += 1
     steps = [
@@ -181,6 +196,9 @@ class _Homes:
         steps = bound.steps
         self._tape, self._steps, self._places = tape, steps, bound.places
         self._fixed_values = {*tape.constants, *bound.loads}
+        self._copied_places = bound.copies
+        #: long words in the registers of the copies that were put together from words, for the present groups
+        self.put_together: dict[int, list[int]] = {}
         assert tape.result is not None
         self._result = tape.result.number
         self._merged = {step.kept: step.target for step in steps if step.kept is not None}
@@ -351,6 +369,10 @@ class _Homes:
         bank = banks[owner]
         if owner in self._fixed_values:
             return f"$l{bank}{self.fixed[bank, owner]}"
+        if owner in self.put_together:
+            slots, place = self.put_together[owner], self._copied_places[owner]
+            first = self.copied[bank, owner]
+            return f"$l{bank}{address([first + 2 * slots.index(place.lws[lw]) for lw in cycles])}"
         return f"$l{bank}{self._register(bank, owner, rotation)}v"
 
     def _register(self, bank: str, number: int, rotation: int) -> int:

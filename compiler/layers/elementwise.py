@@ -19,7 +19,7 @@ from compiler.emit.asm import Asm
 from compiler.emit.tape import Formula, Tape, Val
 from compiler.emit.tape_code import Place, emit_tape
 from compiler.errors import UnsupportedOperator
-from compiler.graph import MNGraph, MNNode, MNType, PadType, encode
+from compiler.graph import MNGraph, MNNode, MNType, MNValue, PadType, encode
 from compiler.layers import formulas as f
 from compiler.layers import transcendental as tr
 from compiler.layers.base import DIRTY, ZERO, Assignment, EmitContext, HalfUse, Layer, Raw, SliceAxis
@@ -27,6 +27,7 @@ from compiler.layers.layouts import default_layout
 from compiler.layers.tape_eval import evaluate
 from compiler.layout import Layout, Level, PadLayout
 from compiler.layout.project import project, source_lws
+from compiler.switch.routes import direct
 
 FLOAT, INT, HALF, DOUBLE = MNType.FLOAT, MNType.INT, MNType.HALF, MNType.DOUBLE
 #: Stands for an optional operand that is not given.
@@ -35,6 +36,7 @@ ABSENT = -1
 TWICE = 0x1_0000_0001
 #: What to do about an operator that doubles have no formula for.
 OTHER_RULE = " (float_dtype=float instead of double)"
+WORDS_OF_SINGLES = 2
 PREC = {FLOAT: "f", INT: "f", HALF: "h", DOUBLE: "d"}
 
 
@@ -133,6 +135,9 @@ OPERATORS: tuple[Operator, ...] = (
     Operator("Where", _real(f.where) | {INT: f.where}, arity=3, operand=1),
 )
 RECORDS = {record.op_type: record for record in OPERATORS}
+COMPARISONS = frozenset({"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
+#: Attribute of a comparison that gives this single (else 0) in place of a truth value.
+TRUE = "true"
 
 
 def scalar_inputs(node: MNNode) -> tuple[int, ...]:
@@ -214,7 +219,10 @@ class Elementwise(Layer):
         if self._type(node, graph) is DOUBLE:
             full = [layout for layout in full if layout.is_broadcast(Level.W)]
         result = full[0] if full else self._free_layout(node, graph)
-        needed = tuple(project(result, graph.values[name].shape) if name else None for name in node.inputs)
+        needed = tuple(
+            _needed(result, graph.values[name], given) if name else None
+            for name, given in zip(node.inputs, inputs, strict=True)
+        )
         return Assignment(needed, (result,))
 
     def _free_layout(self, node: MNNode, graph: MNGraph) -> PadLayout:
@@ -256,7 +264,8 @@ class Elementwise(Layer):
                 patterns.append(_pattern(scalars[position], of_kind) * (TWICE if of_kind is not kind is DOUBLE else 1))
             else:
                 patterns.append(None if node.inputs[position] else ABSENT)
-        return _tape(node.op_type, kind, tuple(patterns), tuple(sorted(record.settings(node).items())))
+        true = _pattern(node.attrs[TRUE], FLOAT) if TRUE in node.attrs else None
+        return _tape(node.op_type, kind, tuple(patterns), tuple(sorted(record.settings(node).items())), true)
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
         out = ctx.graph.values[node.outputs[0]]
@@ -264,8 +273,10 @@ class Elementwise(Layer):
         assert layout is not None
         operands = []
         for name in node.used:
-            stream = ctx.stream(name)
-            operands.append(Place(stream.lm, stream.addr, source_lws(layout, ctx.graph.values[name].shape)))
+            stream, value = ctx.stream(name), ctx.graph.values[name]
+            assert value.layout is not None
+            words = _words(value.layout, project(layout, value.shape), value.dtype)
+            operands.append(Place(stream.lm, stream.addr, source_lws(layout, value.shape), words))
         target = ctx.stream(node.outputs[0])
         emit_tape(asm, self.tape(node, ctx.graph), operands, Place(target.lm, target.addr, tuple(range(target.num_lw))))
 
@@ -278,6 +289,26 @@ class Elementwise(Layer):
         return [np.broadcast_to(result, graph.values[node.outputs[0]].shape).copy()]
 
 
+def _needed(result: PadLayout, value: MNValue, given: PadLayout | None) -> PadLayout:
+    """The layout an operand must have: a smaller one may lie otherwise inside its PEs, the emitter reorders it."""
+    wanted = project(result, value.shape)
+    alike = given is None or value.shape == result.shape
+    return wanted if given is None or alike or _words(given, wanted, value.dtype) is None else given
+
+
+def _words(given: PadLayout, wanted: PadLayout, dtype: MNType) -> dict[int, tuple[int, int]] | None:
+    """The words in a PE of which each long word of `wanted` consists; None where it lies so or not in that PE."""
+    if dtype.words_per_lw != WORDS_OF_SINGLES or given.equivalent(wanted):
+        return None
+    plan = direct(given, wanted, WORDS_OF_SINGLES)
+    if plan is None or plan.route != "local":
+        return None
+    found: dict[int, list[int]] = {lw: [0, 0] for lw in range(wanted.num_lw)}
+    for (lw, word), (source, lane) in plan.local.items():
+        found[lw][word] = 2 * source + lane
+    return {lw: (words[0], words[1]) for lw, words in found.items()}
+
+
 def _pattern(number: Any, kind: MNType) -> int:
     """32 bits of an immediate: a half twice, else the element."""
     bits = int(encode(np.asarray(number), kind))
@@ -285,8 +316,10 @@ def _pattern(number: Any, kind: MNType) -> int:
 
 
 @cache
-def _tape(op_type: str, kind: MNType, patterns: tuple[int | None, ...], settings: tuple[tuple[str, Any], ...]) -> Tape:
-    tape = Tape(PREC[kind])
+def _tape(
+    op_type: str, kind: MNType, patterns: tuple[int | None, ...], settings: tuple[tuple[str, Any], ...], true: int | None
+) -> Tape:
+    tape = Tape(PREC[kind], true)
     operands: list[Val | None] = [None if pattern == ABSENT else tape.operand(pattern) for pattern in patterns]
     tape.finish(RECORDS[op_type].formulas[kind](tape, *operands, **dict(settings)))
     return tape

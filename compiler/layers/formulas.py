@@ -89,12 +89,12 @@ def _chain(t: Tape, op: str, values: tuple[Val, ...]) -> Val:
 
 
 def truth(t: Tape, flag: Flag) -> Val:
-    """1 where the flag is set, else 0."""
-    return t.op("lpassa", t.bits(t.form.truth), flush=flag)
+    """1 (or what else the tape says) where the flag is set, else 0."""
+    return t.op("lpassa", t.bits(t.holds), flush=flag)
 
 
 def _not(t: Tape, flag: Flag) -> Val:
-    return t.op("ixor", truth(t, flag), t.bits(t.form.truth))
+    return t.op("ixor", truth(t, flag), t.bits(t.holds))
 
 
 def equal(t: Tape, x: Val, y: Val) -> Val:

@@ -79,7 +79,7 @@ def plan_layouts(
         _planned(graph, first)
         wishes = {**first.settled, **wishes}
     planned = _planned(graph, _Planning(wishes, specs, history, ends))
-    spreading = spread_rows(graph, planned)
+    spreading = spread_rows(graph, planned, specs)
     if spreading.operands:
         history.events.clear()
         planned = _planned(graph, _Planning({**wishes, **spreading.wishes}, specs, history, ends, spreading))

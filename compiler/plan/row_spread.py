@@ -20,6 +20,7 @@ from compiler.layers.registry import layer_of
 from compiler.layers.shape import Reshape
 from compiler.layout import Axis, Layout, Level, PadLayout, SubAxis
 from compiler.layout.project import project
+from compiler.plan.layout_spec import LayoutSpecs
 from compiler.plan.wishes import Wishes
 from compiler.switch.chains import chain_cycles
 
@@ -78,10 +79,12 @@ def _closed_up(digits: Iterable[SubAxis]) -> dict[int, int]:
     return strides
 
 
-def spread_rows(graph: MNGraph, planned: MNGraph) -> Spreading:
-    """What to ask for when `graph`, whose layouts were planned once (`planned`), is planned anew."""
+def spread_rows(graph: MNGraph, planned: MNGraph, specs: LayoutSpecs) -> Spreading:
+    """What to ask for when `graph`, whose layouts were planned once (`planned`), is planned anew.  Nodes whose layouts
+    the user fixed (`specs`) stay as they are.
+    """
     found = Spreading()
-    for nodes in _regions(graph, planned):
+    for nodes in _regions(graph, planned, specs):
         region = _Region(graph, planned, nodes)
         if region.leader is not None and region.gain() > WORTH_IT:
             region.ask(found)
@@ -108,12 +111,20 @@ def _rows(node: MNNode, graph: MNGraph) -> int:
     return 0
 
 
-def _regions(graph: MNGraph, planned: MNGraph) -> Iterator[list[MNNode]]:
+def _fixed(node: MNNode, graph: MNGraph, specs: LayoutSpecs) -> bool:
+    """Whether the user says in which layout the node reads or gives a value."""
+    inputs = any(specs.input_layout(node, graph.values[name].shape) for name in node.used)
+    return inputs or specs.output_layout(node, graph, 0) is not None
+
+
+def _regions(graph: MNGraph, planned: MNGraph, specs: LayoutSpecs) -> Iterator[list[MNNode]]:
     """Nodes that keep the same rows apart, joined where one reads what another makes or both read one value."""
     nodes = {}
     for node in graph.nodes:
         layout = planned.values[node.outputs[0]].layout if node.outputs else None
-        if layout is not None and layout.is_broadcast(Level.MAB) and _rows(node, graph):
+        if layout is None or not layout.is_broadcast(Level.MAB) or _fixed(node, graph, specs):
+            continue
+        if _rows(node, graph):
             nodes[node.outputs[0]] = node
     joined = {name: name for name in nodes}
 
@@ -184,7 +195,7 @@ class _Region:
             if target is None or now is None:
                 return 0.0
             gain += CYCLES_PER_STEP * steps * (-(-now.num_lw // 4) - -(-target.num_lw // 4))
-        free = {*self._graph.inputs, *self._graph.params}
+        free = {n for n in (*self._graph.inputs, *self._graph.params) if self._graph.values[n].layout is None}
         arriving = {name for _, _, name in self._entries()} - free
         leaving = {
             name

@@ -17,12 +17,14 @@ from compiler.errors import CompilerError
 from compiler.graph import Location, MNGraph, MNNode, MNValue, OnnxType
 from compiler.graph.dtypes import decode, encode
 from compiler.graph.mntype import MNType
+from compiler.layers.elementwise import COMPARISONS
 from compiler.layers.registry import layer_of
 from compiler.layout import Layout, LayoutError, PadLayout
 from compiler.layout.image import DramImage
 from compiler.plan.immediates import inline_scalars
 from compiler.plan.layout_spec import FIX_OUTPUT, Entry, LayoutSpecs
 from compiler.plan.layouts import plan_layouts
+from compiler.plan.truth_casts import fold_truth_casts
 from compiler.records import boards
 from compiler.records.problems import Operand, Problem
 
@@ -90,9 +92,11 @@ def _lay_out(problem: Problem) -> tuple[MNGraph, str]:
         graph.add_value(MNValue(name, ONNX[dtype], data.shape, dtype, constant=data))
         graph.params.append(name)
     for step in problem.steps:
-        graph.add_value(MNValue(step.output, ONNX[step.dtype], step.shape, step.dtype))
+        kind = OnnxType.BOOL if step.op_type in COMPARISONS else ONNX[step.dtype]
+        graph.add_value(MNValue(step.output, kind, step.shape, step.dtype))
         graph.nodes.append(MNNode(step.op_type, step.op_type, list(step.inputs), [step.output], dict(step.attrs)))
     inline_scalars(graph, ())
+    fold_truth_casts(graph)
     planned = plan_layouts(graph, specs=LayoutSpecs(tuple(_fixed(problem))))
     result = problem.steps[-1].output
     if problem.result.dram:

@@ -16,6 +16,10 @@ BY_NAME = {problem.name: problem for problem in PROBLEMS}
 #: problem: most lines, where the problem is stated completely (par) or its layers do no worse (our count).
 BOUNDS = {
     "mat_sub": 4,
+    "sub_rowvec": 80,
+    "div_row": 160,
+    "relu_grad": 9,
+    "onehot": 135,
     "exp": 65,
     "sum_row": 160,
     "sum_row_mini": 10,
