@@ -18,6 +18,12 @@ This page is generated: `python -m compiler.records.document traces/records_mnis
 Problems of the MN-Core Challenge, done by the code that the compiler's layers emit for the stated layouts and
 addresses. Lines are PE lines + MV lines; lines that only wait for a transfer are not counted, as the published counts
 have none.
+*refused*: the problem states an order in DRAM that no image of ours has: an image keeps what a PE reads together, so
+that each stage of a transfer is one kind of instruction (`compiler.emit.transfer`), and the rows of these problems lie
+across that.  The products of (256, 128) and (256, 1024) with 16 columns are missing: their pages do not say how the
+operands lie.  Products of Float operands are made in pseudo-single precision (`g`), exact for the whole numbers of
+the tests; a result must be within 1e-5.
+
 *hand*: our own program for the problem; *par*, *top*: the setters' count and the best one known ("-": not published).
 
 | problem | layers | by layer | hand | par | top | remark |

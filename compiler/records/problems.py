@@ -23,6 +23,7 @@ V = "((4_L2B:2, 32:1, 2_W:1); B@[2_L2B:1])"
 V_COLUMN = "((4_L2B:2, 32:1, 2_W:1), (); B@[2_L2B:1])"
 ROW = "((2:1, 4_PE:1, 2_W:1))"
 W = "((16:2), (2:1, 4_PE:1, 2_W:1))"
+MINI = "((8_L2B:1, 4:2), (2:1, 4_PE:1, 2_W:1))"
 SMALL = "((4:2), (2:1, 4_PE:1, 2_W:1))"
 
 
@@ -89,11 +90,12 @@ def _unary(
     numpy: Callable[[NDArray[Any]], NDArray[Any]],
     draw: Callable[[np.random.Generator], Any],
     tolerance: float = 0.0,
+    assumed: str = "",
 ) -> Problem:
     steps = (Step(op_type, ("a",), "c", (256, 16)),)
     result = Operand((256, 16), R, LM1)
     inputs = {"a": Operand((256, 16), R)}
-    return Problem(name, inputs, steps, result, _draw(a=draw), lambda v: numpy(v["a"]), tolerance)
+    return Problem(name, inputs, steps, result, _draw(a=draw), lambda v: numpy(v["a"]), tolerance, assumed=assumed)
 
 
 def _rows(name: str, op_type: str, numpy: Callable[..., NDArray[Any]], tolerance: float) -> Problem:
@@ -189,6 +191,13 @@ MATMULS = (
     _matmul("matmul_notr_pkg_lm_256_16_16", ((256, 16), R), ((16, 16), W), Operand((256, 16), R, LM1), (0, 0)),
     _matmul("matmul_trb_pkg_lm_256_16_16", ((256, 16), R), ((16, 16), W), Operand((256, 16), R, LM1), (0, 1)),
     _matmul(
+        "matmul_tra_pkg_lmdram_16_256_16",
+        ((256, 16), R),
+        ((256, 16), R),
+        Operand((16, 16), W, DRAM, dram=D16_16),
+        (1, 0),
+    ),
+    _matmul(
         "matmul_tra_pkg_lmdram_16_256_1024",
         ((256, 16), "((8_L2B:1, 32:2), (2:1, 4_PE:1, 2_W:1))"),
         ((256, 1024), "((8_L2B:1, 32:1), (8_MAB:2, 8_L1B:1, 2_MAB:1, 4_PE:1, 2_W:1))"),
@@ -259,6 +268,27 @@ PROBLEMS: tuple[Problem, ...] = (
         {"zero": np.zeros((), np.float32)},
     ),
     _unary("exp", "Exp", lambda a: np.exp(a), lambda rng: rng.uniform(-89, 0, (256, 16)).astype(np.float32), 1e-6),
+    _unary(
+        "exp_lowprec",
+        "Exp",
+        lambda a: np.exp(a),
+        lambda rng: rng.uniform(-2, 2, (256, 16)).astype(np.float32),
+        1e-4,
+        assumed="inputs in [-2, 2], tolerance 1e-4",
+    ),
+    Problem(
+        "onehot_mini",
+        {"t": Operand((32, 1), "((8_L2B:1, 2:1, 2_W:1), ())", LM0, 0, MNType.INT)},
+        (
+            Step("Equal", ("t", "columns"), "p", (32, 16), MNType.INT, layout=MINI),
+            Step("Cast", ("p",), "c", (32, 16), attrs={"to": 1}),
+        ),
+        Operand((32, 16), MINI, LM1),
+        _draw(t=lambda rng: rng.integers(0, 16, (32, 1))),
+        lambda v: (v["t"] == _COLUMNS).astype(np.float32),
+        constants={"columns": _COLUMNS},
+        assumed="T is ((8_L2B:1, 2:1, 2_W:1))@$lm[0:4]",
+    ),
     Problem(
         "onehot",
         {"t": _LABELS},

@@ -21,6 +21,8 @@ BOUNDS = {
     "relu_grad": 9,
     "onehot": 135,
     "exp": 65,
+    "exp_lowprec": 45,
+    "onehot_mini": 19,
     "sum_row": 160,
     "sum_row_mini": 10,
     "sum_col": 13,
