@@ -24,7 +24,7 @@ class Form:
     """The elements of a precision, as formulas see them.
 
     pack: code of `struct` for a constant.  width: bits of a constant.  sign, exponent: the sign bit and the exponent
-    field of a constant.  truth: the integer 1, in both words of a long word of doubles.  whole: from this number on
+    field of a constant.  one: the number 1.  truth: the integer 1, in both words of a long word of doubles.  whole: from this number on
     none has a fraction.
     """
 
@@ -32,6 +32,7 @@ class Form:
     width: int
     sign: int
     exponent: int
+    one: int
     truth: int
     whole: float
 
@@ -47,9 +48,9 @@ class Form:
 
 
 FORMS = {
-    "f": Form("<f", 32, 0x80000000, 0x7F800000, 1, 2.0**23),
-    "h": Form("<f", 32, 0x80008000, 0x7E007E00, 1, 2.0**9),
-    "d": Form("<d", 64, 1 << 63, 0x7FF << 52, 0x1_0000_0001, 2.0**52),
+    "f": Form("<f", 32, 0x80000000, 0x7F800000, 0x3F800000, 1, 2.0**23),
+    "h": Form("<f", 32, 0x80008000, 0x7E007E00, 0x3E003E00, 1, 2.0**9),
+    "d": Form("<d", 64, 1 << 63, 0x7FF << 52, 0x3FF << 52, 0x1_0000_0001, 2.0**52),
 }
 
 

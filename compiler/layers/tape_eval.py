@@ -61,6 +61,7 @@ _SINGLE: Mapping[str, Operation] = {
 }
 
 _DOUBLE: Mapping[str, Operation] = {
+    **{name.replace("i", "l", 1): operation for name, operation in _BITS.items() if name.startswith("i")},
     "vmul": dm.mul,
     "vadd": dm.add,
     "vfma": dm.fma,
@@ -74,7 +75,6 @@ _DOUBLE: Mapping[str, Operation] = {
     "llsl": dm.shift_left,
     "ullsr": dm.shift_right,
     "llsr": dm.shift_right_signed,
-    **{name.replace("i", "l", 1): _BITS[name] for name in _BITS if name.startswith("i") and "sl" not in name},
 }
 
 

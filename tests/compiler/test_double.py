@@ -106,6 +106,35 @@ def test_chain_keeps_the_precision() -> None:
     np.testing.assert_allclose(got["y"], 2.0**-40 * (1 + 2.0**-10), atol=2.0**-53, rtol=0)
 
 
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "Reciprocal": lambda x: 1 / x,
+    "Sqrt": lambda x: np.sqrt(np.maximum(x, 0)),
+    "Rsqrt": lambda x: 1 / np.sqrt(np.maximum(x, 0)),
+    "Exp": np.exp,
+    "Log": lambda x: np.log(np.abs(np.maximum(x, 0))),
+    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Tanh": np.tanh,
+    "Silu": lambda x: x / (1 + np.exp(-x)),
+}
+
+
+@pytest.mark.parametrize("shape", [(125, 9), (31,)])
+def test_functions_on_the_chip_have_the_bits_of_the_reference(shape: Sequence[int]) -> None:
+    x = np.random.default_rng(7).standard_normal(shape).astype(np.float32) * 20
+    x.ravel()[:3] = 0, np.inf, -np.inf
+    y = np.random.default_rng(8).standard_normal(shape).astype(np.float32)
+    names = [*FUNCTIONS, "Softplus", "Elu"]
+    nodes = [helper.make_node(op, ["x"], [op]) for op in names]
+    nodes += [helper.make_node(op, ["x", "y"], [op]) for op in ("Div", "Pow")]
+    outputs = {name: ("f", shape) for name in (*names, "Div", "Pow")}
+    _, got = run(nodes, {"x": x, "y": y}, outputs, options=OPTIONS)
+    wide = x.astype(np.float64).ravel()[3:]
+    with np.errstate(all="ignore"):
+        for op, meaning in FUNCTIONS.items():
+            np.testing.assert_allclose(got[op].ravel()[3:], meaning(wide), rtol=2.0**-50, err_msg=op)
+    np.testing.assert_allclose(got["Div"].ravel()[3:], wide / y.astype(np.float64).ravel()[3:], rtol=2.0**-51)
+
+
 CASES = {
     "addresses": "(13,7)/((8_L2B:1,2:7),(7:1);B@[PE,W,MAB,L1B])",
     "PEs": "(70,50)/((8_L2B:1,8_L1B:1,2:1),(13:2,4_PE:1);B@[MAB])",
