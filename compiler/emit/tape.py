@@ -24,8 +24,8 @@ class Form:
     """The elements of a precision, as formulas see them.
 
     pack: code of `struct` for a constant.  width: bits of a constant.  sign, exponent: the sign bit and the exponent
-    field of a constant.  one: the number 1.  truth: the integer 1, in both words of a long word of doubles.  whole: from this number on
-    none has a fraction.
+    field of a constant.  one: the number 1.  truth: the integer 1, in both words of a long word of doubles.  whole:
+    from this number on none has a fraction.
     """
 
     pack: str

@@ -1,7 +1,7 @@
 """Coefficients and limits of `transcendental` in single and double precision.
 
-Polynomials have the constant coefficient first.  Those in single precision are least-squares fits reweighted towards the
-smallest largest error, those in double precision interpolate at Chebyshev points; all are rounded to their precision.
+Polynomials have the constant coefficient first.  Those in single precision are least-squares fits reweighted towards
+the smallest largest error, those in double precision interpolate at Chebyshev points; all are rounded.
 """
 
 from __future__ import annotations
