@@ -89,6 +89,6 @@ def _offers(asm: Asm, job: ArgJob, first: int, group: int) -> None:
         if normal:
             asm.op(f"{normal} {element} $nowrite")
             element = "$mauf"
-        asm.op(f"{narrow}xor {element} {job.best.register(group)} $omr{MASK_ENTRY}")
+        asm.op(f"{'l' if job.best.lanes == 1 else narrow}xor {element} {job.best.register(group)} $omr{MASK_ENTRY}")
         asm.op(f'imm {literal}"{job.tile_index[number]}" $nowrite')
         asm.op(f"{narrow}add $aluf {OWN_INDEX} {offer}/$imr{MASK_ENTRY}")

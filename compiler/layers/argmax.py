@@ -15,19 +15,19 @@ from compiler.emit.asm import Asm
 from compiler.emit.fold import FoldJob, FoldOp
 from compiler.emit.transfer import Route
 from compiler.errors import UnsupportedOperator
-from compiler.graph import MNGraph, MNNode, MNType
-from compiler.layers.base import Assignment, EmitContext, Layer, PadNeed, Raw, SliceAxis, raw_float
-from compiler.layers.foldmath import normalised
+from compiler.graph import MNGraph, MNNode
+from compiler.layers.base import Assignment, EmitContext, Layer, PadNeed, Raw, SliceAxis
 from compiler.layers.layouts import rows_layout
 from compiler.layers.padding import axis_index
-from compiler.layers.reduce import KINDS
+from compiler.layers.reduce import KINDS, math_of, numbers_of
 from compiler.layout import Layout, Level, PadLayout
 from compiler.layout.folding import Folding, fold, keep_dims
 
 EXTREME = {"ArgMax": "ReduceMax", "ArgMin": "ReduceMin"}
-OFFER = {4: FoldOp("lpassa", "smin", "$aluf", "hmin"), 2: FoldOp("lpassa", "imin", "$aluf", "fmin")}
-#: Largest index that fits an element as a positive integer.
-MOST = {4: 0x7FFE, 2: 0x7FFFFFFE}
+_WORDS = FoldOp("lpassa", "imin", "$aluf", "fmin")
+#: By elements of a long word: how offers are joined (those of a double fill both words), and the largest index.
+OFFER = {4: FoldOp("lpassa", "smin", "$aluf", "hmin"), 2: _WORDS, 1: _WORDS}
+MOST = {4: 0x7FFE, 2: 0x7FFFFFFE, 1: 0x7FFFFFFE}
 
 
 class ArgExtreme(Layer):
@@ -67,8 +67,11 @@ class ArgExtreme(Layer):
         where = f"{node.op_type} {node.outputs[0]!r}"
         if node.attrs.get("select_last_index", 0):
             raise UnsupportedOperator(f"{where}: select_last_index=1 has no emitter")
-        if value.dtype not in KINDS[EXTREME[node.op_type]].ops or value.dtype.words_per_lw not in MOST:
-            raise UnsupportedOperator(f"{where}: element type {value.dtype} has no emitter, use Half, Float or Int")
+        known = KINDS[EXTREME[node.op_type]].ops
+        if value.dtype not in known:
+            raise UnsupportedOperator(
+                f"{where}: element type {value.dtype} has no emitter, use {', '.join(map(str, known))}"
+            )
         axis, rank = self._axis(node, graph), len(value.shape)
         for layout in (inputs[0], rows_layout(value, (axis,))):
             folding = self._folding(node, graph, layout.layout) if layout is not None else None
@@ -99,15 +102,14 @@ class ArgExtreme(Layer):
             lm=target.lm,
             addr=target.addr,
             tile_index=tuple(index.addresses[lw] for lw in folding.tiles[0]),
-            word_index=index.words,
+            word_index=index.words if lanes > 1 else 2 * index.words,
             terms=index.terms,
         )
         emit_arg(asm, job)
 
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
         value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
-        integer = value.dtype is MNType.INT
-        numbers = inputs[0].view(np.int32) if integer else normalised(raw_float(value, inputs[0]))
+        numbers = math_of(EXTREME[node.op_type], value.dtype).load(numbers_of(value, inputs[0]))
         find = np.argmax if node.op_type == "ArgMax" else np.argmin
         return [find(numbers, axis=self._axis(node, graph)).astype(np.uint32).reshape(out.shape)]
 

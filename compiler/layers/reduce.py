@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from compiler.emit.asm import Asm
 from compiler.emit.fold import FoldJob, FoldOp, Target, emit_fold
 from compiler.emit.transfer import Route
 from compiler.errors import UnsupportedOperator
-from compiler.graph import MNGraph, MNNode, MNType
+from compiler.graph import MNGraph, MNNode, MNType, MNValue
 from compiler.layers.base import (
     NEG_INF,
     ZERO,
@@ -29,7 +30,7 @@ from compiler.layers.base import (
     SliceAxis,
     raw_float,
 )
-from compiler.layers.foldmath import DOUBLE_MATH, FLOAT_MATH, INT_MATH, grid_of, read_result, run_fold
+from compiler.layers.foldmath import DOUBLE_MATH, FLOAT_MATH, INT_MATH, FoldMath, grid_of, read_result, run_fold
 from compiler.layers.halfmath import float_to_half
 from compiler.layers.layouts import default_layout, rows_layout
 from compiler.layout import Layout, Level, PadLayout
@@ -84,6 +85,16 @@ KINDS = {
 #: Arithmetic of the types whose raw bits are numbers as they stand; the others are reduced in single precision.
 MATH = {MNType.INT: INT_MATH, MNType.DOUBLE: DOUBLE_MATH}
 KINDS["ChainerCastReduceSum"] = KINDS["ReduceSum"]
+
+
+def math_of(op_type: str, dtype: MNType) -> FoldMath:
+    """The arithmetic of a reduction."""
+    return MATH.get(dtype, FLOAT_MATH)[KINDS[op_type].math]
+
+
+def numbers_of(value: MNValue, raw: Raw) -> NDArray[Any]:
+    """The numbers that `math_of` works on behind raw bits."""
+    return raw.view(value.dtype.host_dtype) if value.dtype in MATH else raw_float(value, raw)
 
 
 def reduced_axes(node: MNNode, rank: int) -> tuple[int, ...]:
@@ -182,8 +193,8 @@ class Reduce(Layer):
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
         value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
         assert value.layout is not None and out.layout is not None
-        math = MATH.get(value.dtype, FLOAT_MATH)[KINDS[node.op_type].math]
-        numbers = inputs[0].view(value.dtype.host_dtype) if value.dtype in MATH else raw_float(value, inputs[0])
+        math = math_of(node.op_type, value.dtype)
+        numbers = numbers_of(value, inputs[0])
         folding = self._folding(node, graph)
         grid = grid_of(numbers, value.layout, folding, value.dtype.words_per_lw, math.unit)
         kept = folding.result

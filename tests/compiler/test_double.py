@@ -153,6 +153,8 @@ CASES = {
     "groups, banks alike": "(10,4)/((10:1),(4_L2B:2);B@[PE,W,MAB,L1B,2_L2B:1])",
     "all levels": "(3,1000)/((3:1),(8_L2B:1,8_L1B:1,16_MAB:1);B@[PE,W])",
 }
+#: The index of an axis that is split over L2Bs cannot be delivered.
+NO_ARG_CASES = ("banks", "groups, banks alike", "all levels")
 NUMPY = {"ReduceSum": np.sum, "ReduceMax": np.max, "ReduceMin": np.min}
 
 
@@ -169,6 +171,17 @@ def test_reductions(name: str, op_type: str) -> None:
     got = onelayer.check(graph, layout, values).view(np.float64)
     scale = np.abs(values).sum(axis=1, keepdims=True) if op_type == "ReduceSum" else np.zeros_like(want)
     assert (np.abs(got - want) <= 2.0**-49 * scale).all()
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "L2Bs" not in name and name not in NO_ARG_CASES])
+def test_index_of_the_extreme(name: str) -> None:
+    layout = CASES[name]
+    rows, columns = (int(n) for n in layout[1 : layout.index(")")].split(","))
+    values = np.random.default_rng(len(layout)).integers(-2, 1, (rows, columns)) * (1 + 2.0**-50)
+    values[:, 0] *= 1 - 2.0**-51
+    values = np.where(values == 0, np.where(np.arange(columns) % 2 == 0, -0.0, 0.0), values)
+    graph = onelayer.one_node("ArgMax", (rows, columns), (rows,), (DOUBLE, MNType.INT), axis=1, keepdims=0)
+    np.testing.assert_array_equal(onelayer.check(graph, layout, values), values.argmax(axis=1).astype(np.uint32))
 
 
 def test_infinities_in_sums() -> None:

@@ -19,7 +19,7 @@ from tests.compiler import machine, models
 RATE, MOMENTUM = 0.05, 0.9
 
 
-def _step(batch: int, depth: int, hidden: int, classes: int) -> onnx.ModelProto:
+def training_step(batch: int, depth: int, hidden: int, classes: int) -> onnx.ModelProto:
     nodes = [
         helper.make_node("Gemm", ["x", "w1", "b1"], ["y1"], transB=1),
         helper.make_node("Relu", ["y1"], ["h"]),
@@ -57,7 +57,7 @@ def _step(batch: int, depth: int, hidden: int, classes: int) -> onnx.ModelProto:
     "sizes", [(6, 40, 24, 5), pytest.param((64, 1024, 256, 10), marks=pytest.mark.slow)], ids=["small", "digits"]
 )
 def test_step_of_a_classifier(sizes: tuple[int, int, int, int]) -> None:
-    model = _step(*sizes)
+    model = training_step(*sizes)
     rng = np.random.default_rng(1)
     feeds = {
         info.name: (rng.standard_normal([d.dim_value for d in info.type.tensor_type.shape.dim]) / 8).astype(np.float32)
