@@ -317,7 +317,11 @@ def _pattern(number: Any, kind: MNType) -> int:
 
 @cache
 def _tape(
-    op_type: str, kind: MNType, patterns: tuple[int | None, ...], settings: tuple[tuple[str, Any], ...], true: int | None
+    op_type: str,
+    kind: MNType,
+    patterns: tuple[int | None, ...],
+    settings: tuple[tuple[str, Any], ...],
+    true: int | None,
 ) -> Tape:
     tape = Tape(PREC[kind], true)
     operands: list[Val | None] = [None if pattern == ABSENT else tape.operand(pattern) for pattern in patterns]
