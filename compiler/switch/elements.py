@@ -38,7 +38,7 @@ def element_map(node: MNNode, graph: MNGraph, sources: Sequence[int]) -> list[In
     if node.op_type == "MNCoreWindows":
         return [windows(numbers[0], graph.values[node.outputs[0]].shape, node.attrs)]
     if node.op_type in _BY_SHAPE:
-        return [np.ascontiguousarray(_BY_SHAPE[node.op_type](numbers[0], graph.values[node.outputs[0]].shape))]
+        return [_BY_SHAPE[node.op_type](numbers[0], graph.values[node.outputs[0]].shape).copy()]
     return _evaluated(node, graph, dict(zip(sources, numbers, strict=True)))
 
 
@@ -65,7 +65,7 @@ def _evaluated(node: MNNode, graph: MNGraph, numbers: dict[int, IntArray]) -> li
     call = Call(inputs, attributes, torch.device("cpu"), len(node.outputs))
     result = OPERATORS["", node.op_type].evaluate(call)
     results = [result] if isinstance(result, torch.Tensor) else list(result)
-    return [np.ascontiguousarray(tensor.numpy(), dtype=np.int64) for tensor in results]
+    return [tensor.contiguous().numpy().astype(np.int64, copy=False) for tensor in results]
 
 
 def kept_axes(elements: IntArray, shapes: Sequence[tuple[int, ...]]) -> list[int | None]:

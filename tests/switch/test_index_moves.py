@@ -171,6 +171,12 @@ def test_gather_with_constant_indices(axis: int, index: Any) -> None:
     check("Gather", {"x": x}, {"index": taken}, {"y": np.take(x, taken, axis)}, axis=axis)
 
 
+def test_results_without_axes() -> None:
+    x = data((102,))
+    check("Gather", {"x": x}, {"index": np.array(77)}, {"y": x[77]}, axis=0)
+    check("Expand", {"x": x[3]}, {"shape": np.array([1], np.int64)[:0]}, {"y": x[3]})
+
+
 def test_gather_elements_with_constant_indices() -> None:
     x = data((13, 7), "i")
     index = np.random.default_rng(3).integers(-13, 13, (5, 7))
