@@ -7,5 +7,5 @@ ROOMS = ["hw*", "isa*", "compiler*", "runtime*", "mlsdk*"]
 setup(
     packages=[*find_packages(include=ROOMS), "fx2onnx"],
     package_dir={"fx2onnx": "compiler/fx2onnx"},
-    package_data={"": ["*.toml", "*.json", "*.html", "*.md", "*.css", "*.js", "py.typed"]},
+    package_data={"": ["*.toml", "*.json", "*.html", "*.md", "templates/*.html", "static/*", "py.typed"]},
 )

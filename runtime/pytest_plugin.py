@@ -1,7 +1,7 @@
 """Fixtures for tests of VSM programs: `board`, `assembler`, `check_program`, `judge` (docs/tools.md).
 
-Nothing of the simulator is imported before a test asks for it.  Every fixture makes new objects, so tests can run in any
-order and in the workers of pytest-xdist, which get one thread each.
+Nothing of the simulator is imported before a test asks for it.  Every fixture makes new objects, so tests can run in
+any order and in the workers of pytest-xdist, which get one thread each.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hw.state import Board
     from isa.commands.judge import Verdict
 
-_MARKER = "board(offchip='zero', pattern=None, seed=None): what the memories of the fixture `board` hold before the test"
+_MARKER = "board(offchip='zero', pattern=None, seed=None): what the memories of `board` hold before the test"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,8 +50,7 @@ def assembler() -> Callable[..., Program]:
     from isa.assemble import assemble
 
     def run(source: str | Path, **options: Any) -> Program:
-        text = source.read_text(encoding="utf-8") if isinstance(source, Path) else source
-        return assemble(text, **options)
+        return assemble(_text(source), **options)
 
     return run
 
@@ -79,11 +78,14 @@ def judge() -> Callable[..., Verdict]:
     from isa.commands.judge import judge as run_judge
 
     def run(testcase: str | Path, solution: str | Path, **options: bool) -> Verdict:
-        texts = [item.read_text(encoding="utf-8") if isinstance(item, Path) else item for item in (testcase, solution)]
-        verdict = run_judge(*texts, **options)
+        verdict = run_judge(_text(testcase), _text(solution), **options)
         if not verdict.accepted:
             reason = "a solution may not use `d set`" if verdict.used_set else f"{verdict.correct} values agree"
             pytest.fail("\n".join(["not accepted: " + reason, *verdict.mismatches]), pytrace=False)
         return verdict
 
     return run
+
+
+def _text(source: str | Path) -> str:
+    return source.read_text(encoding="utf-8") if isinstance(source, Path) else source

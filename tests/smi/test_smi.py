@@ -155,3 +155,25 @@ def test_a_board_opens_with_what_clear_left(locks: Path) -> None:
     emulator = open_device("emu2")
     assert isinstance(emulator, BoardDevice)
     assert not emulator.executor.board.l2bm.any()
+
+
+def test_a_compiled_function_does_not_care_what_the_memories_held(locks: Path, tmp_path: Path) -> None:
+    import onnx
+    import torch
+
+    from mlsdk import Context, MNDevice
+    from runtime.cli import main as mncore2
+    from tests.compiler.models import mlp
+
+    onnx.save(mlp(8, [1, 8, 8], 16, 4), tmp_path / "small.onnx")
+    assert mncore2(["compile", str(tmp_path / "small.onnx"), "--outdir", str(tmp_path / "small")]) == 0
+    images, labels = torch.rand(8, 1, 8, 8), torch.randint(0, 4, (8,))
+    counts = set()
+    for fill in (None, ["-seed", "5"], ["-pattern", "0xffffffffffffffff"]):
+        if fill is not None:
+            assert main(["clear", *fill, "0"]) == 0
+        context = Context(MNDevice("mncore2:0"))
+        result = context.load_codegen_dir(tmp_path / "small")({"x": images, "t": labels})
+        counts.add(int(result["correct"].cpu()))
+        context.device.close()
+    assert len(counts) == 1
