@@ -172,8 +172,9 @@ def test_a_compiled_function_does_not_care_what_the_memories_held(locks: Path, t
     for fill in (None, ["-seed", "5"], ["-pattern", "0xffffffffffffffff"]):
         if fill is not None:
             assert main(["clear", *fill, "0"]) == 0
-        context = Context(MNDevice("mncore2:0"))
+        device = MNDevice("mncore2:0")
+        context = Context(device)
         result = context.load_codegen_dir(tmp_path / "small")({"x": images, "t": labels})
         counts.add(int(result["correct"].cpu()))
-        context.device.close()
+        device.close()
     assert len(counts) == 1
