@@ -69,7 +69,7 @@ def compile_app(device: Device, registry: Registry, request: Request) -> App:
         if cache is not None and cache.restore(key, stage):
             app = App.load(stage / APP)
         else:
-            with _compiler_errors(), _progress(request) as watcher:
+            with compiler_errors(), _progress(request) as watcher:
                 chip = ChipBuild(simulations, watcher, request.constraints) if device.uses_chip else None
                 app = build_app(exported, registered, options, stage, chip)
             app.save(stage / APP)
@@ -102,7 +102,7 @@ def _export(request: Request) -> Exported:
     from compiler.frontend import export
 
     sample = {key: _sample(value) for key, value in request.inputs.items()}
-    with _compiler_errors():
+    with compiler_errors():
         return export(request.function, sample, tensor_names=get_tensor_name, training=request.training)
 
 
@@ -151,7 +151,7 @@ def _copy_optimised_model(options: Options, target: Path) -> None:
 
 
 @contextmanager
-def _compiler_errors() -> Iterator[None]:
+def compiler_errors() -> Iterator[None]:
     """Turn the errors of the rooms below into CompileError, keeping them as the cause."""
     from compiler.errors import CompilerError
     from compiler.frontend import FrontendError

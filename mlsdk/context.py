@@ -14,7 +14,7 @@ import torch
 from mlsdk.automap import Automap, AutomapFunction
 from mlsdk.cache import CacheOptions
 from mlsdk.codegen_dir import APP
-from mlsdk.compilation import Function, Request, compile_app
+from mlsdk.compilation import Function, Request, compile_app, compiler_errors
 from mlsdk.compiled import CompiledFunction
 from mlsdk.device import MNDevice
 from mlsdk.errors import AppFileError, CompileError, CompileOptionError, ContextClosedError, RegistrationError
@@ -138,7 +138,8 @@ class Context:
             constraints,
         )
         app = compile_app(self._device.backend, self._registry, request)
-        compiled = self._load(target.name, app)
+        with compiler_errors():
+            compiled = self._load(target.name, app)
         _check_constraints(compiled, constraints)
         return compiled
 
