@@ -82,7 +82,8 @@ def pad_type(name: str, form: Form) -> PadType | None:
 
 
 def _check_types(value: MNValue, wanted: MNType) -> None:
-    if value.onnx_dtype is not OnnxType.FLOAT32 or not wanted.is_float or wanted is MNType.DOUBLE:
+    convertible = {value.dtype, wanted} <= {MNType.HALF, MNType.FLOAT}
+    if value.onnx_dtype is not OnnxType.FLOAT32 or not convertible:
         raise CompilerError(
             f"io_spec_constraints: {value.name!r} is {value.dtype} on the chip ({value.onnx_dtype}), "
             f"which cannot become {wanted}"
