@@ -21,7 +21,7 @@ COMMAND_LINE: tuple[OptionRecord, ...] = (
         "float_dtype",
         Choice(("mixed", "half", "float", "double")),
         "mixed",
-        "Device type of float32 tensors; mixed = half around matrix products, else float; double for most layers.",
+        "Device type of float32 tensors; mixed = half around matrix products, else float.",
         "seed 4.2.2.2; default chosen",
         used_in="compiler/plan/dtypes.py",
     ),

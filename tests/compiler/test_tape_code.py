@@ -16,9 +16,9 @@ from isa.pack import pack
 WORDS_16 = tuple(range(8))
 
 
-def _lines(formula: Formula, arity: int) -> int:
-    """Packed lines for 16 words; operands in LM0 and LM1 in turn, the result in LM1."""
-    tape = Tape()
+def _lines(formula: Formula, arity: int, prec: str = "f") -> int:
+    """Packed lines for 8 long words; operands in LM0 and LM1 in turn, the result in LM1."""
+    tape = Tape(prec)
     tape.finish(formula(tape, *[tape.input() for _ in range(arity)]))
     asm = Asm()
     operands = [Place("mn"[k % 2], 64 * k, WORDS_16) for k in range(arity)]
@@ -41,6 +41,25 @@ def _lines(formula: Formula, arity: int) -> int:
 )
 def test_lines_for_sixteen_words(formula: Formula, arity: int, most: int) -> None:
     assert _lines(formula, arity) <= most
+
+
+@pytest.mark.parametrize(
+    "formula, arity, most",
+    [(formulas.add, 2, 4), (formulas.mul, 2, 6), (transcendental.divide, 2, 69), (transcendental.logarithm, 1, 158)],
+)
+def test_lines_for_eight_doubles(formula: Formula, arity: int, most: int) -> None:
+    assert _lines(formula, arity, "d") <= most
+
+
+def test_constants_of_doubles_take_an_item_for_each_word_that_needs_one() -> None:
+    tape = Tape("d")
+    x = tape.input()
+    tape.finish(tape.fma(tape.add(x, tape.number(2.5)), tape.number(0.1), tape.bits(0x1_0000_0001)))
+    asm = Asm()
+    emit_tape(asm, tape, [Place("m", 0, WORDS_16)], Place("n", 0, WORDS_16))
+    assert {text.split(" $")[0] for text in asm if text.startswith("imm")} == {
+        'immu ui"0x40040000"', 'imm ui"0x00000001"', 'imm ui"0x3fb99999"', 'imm ui"0x9999999a"',
+    }  # fmt: skip
 
 
 def test_addresses_are_spelled_shortly() -> None:
