@@ -20,6 +20,7 @@ from compiler.plan.ends import Ends, Form
 from compiler.plan.fork import Template
 from compiler.plan.genes import label_genes
 from compiler.plan.history import LayoutHistory
+from compiler.plan.implementations import choose_implementations
 from compiler.plan.importer import import_model
 from compiler.plan.layout_spec import LayoutSpecs
 from compiler.plan.truth_casts import fold_truth_casts
@@ -84,6 +85,7 @@ def compile_model(
         graph.lm_lws = int(LM_WORDS * options["sram_budget"]) // 4 * 2
         label_genes(graph)
     with phases("dtype planner"):
+        choose_implementations(graph, options["CODEGEN_OP_DEF"] or {})
         plan_dtypes(graph, options["float_dtype"])
         fold_truth_casts(graph)
         ends = Ends(forms or {}, updates or {})

@@ -4,10 +4,13 @@ one as vectors (isa.md 9.4, 10).
 Everything is told by long words relative to the operands (`ProductJob`), the same in every PE.  The contraction must
 lie over words and PEs; an operand that has its other axis there goes through a matrix plane once more, which transposes
 a tile.  Element (p, h) of a tile, of PE p and half or word h, is number `lanes * p + h` in rows and columns of a plane.
+In true single precision the unit reads the even columns only, so that a tile is multiplied twice, the second time with
+the words of its long words exchanged.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +24,7 @@ Table = NDArray[np.int64]
 TILE_RING = 4
 ZERO_LW = "$lr384"
 ACC_WORDS = 480
+EXCHANGE = "$lr386"
 BIAS_SLOTS = 4
 MASK_FIRST = 1
 NO_ROW = -1
@@ -28,14 +32,15 @@ NO_ROW = -1
 
 @dataclass(frozen=True)
 class Kind:
-    """One precision of the matrix unit: letter, conversion to block float, elements of a long word, and the letter of
-    the circuits that add accumulators.
+    """One precision of the matrix unit: letter, conversion to block float, elements of a long word, the letter of the
+    circuits that add accumulators, and how many products a tile takes, each of the elements of one word.
     """
 
     letter: str
     block: str
     lanes: int
     circuit: str
+    parts: int = 1
 
     @property
     def tile(self) -> int:
@@ -65,8 +70,8 @@ class Kind:
 
 HALF = Kind("h", "hbfn/9", 4, "f")
 PSEUDO = Kind("g", "gbfn", 2, "f")
+SINGLE = Kind("f", "fbfn", 2, "f", parts=2)
 DOUBLE = Kind("d", "dbfn", 1, "d")
-KINDS = (HALF, PSEUDO, DOUBLE)
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,8 @@ class _Emitter:
         job = self._job
         if self._kind.lanes == 4 or (job.left < 0).any() or (job.right < 0).any():
             self._asm.op(f"zero {ZERO_LW}")
+        if self._kind.parts > 1:
+            self._asm.op(f'imm i"32" {EXCHANGE}')
         if job.bias is not None and job.first_ids:
             self._mark_first()
         vectors = self._transpose_left() if job.left_transposed else self._convert_left()
@@ -206,8 +213,8 @@ class _Emitter:
         self._tiles += 1
         return "xy"[self._tiles % 2]
 
-    def _write_rows(self, source: Stream, rows: Table, plane: str, *, convert: bool) -> None:
-        """Rows in local memory -> matrix plane, as they are or as block float."""
+    def _write_rows(self, source: Stream, rows: Table, plane: str, *, convert: bool, part: int = 0) -> None:
+        """Rows in local memory -> matrix plane, as they are or as block float; part 1: with words exchanged."""
         kind = self._kind
         words = source.addr + 2 * rows
         if kind.lanes == 4 and (rows >= 0).all() and (np.diff(rows) == 1).all() and words[0] % 4 == 0:
@@ -220,27 +227,28 @@ class _Emitter:
                 self._asm.op(f"{kind.letter}mwrite {ZERO_LW} $l{plane}{first}")
             else:
                 operand = f"$l{source.lm}{flat(words[first : first + 4].tolist())}"
-                self._to_plane(operand, f"$l{plane}{first}", convert)
+                self._to_plane(operand, f"$l{plane}{first}", convert, part)
 
-    def _to_plane(self, operand: str, target: str, convert: bool) -> None:
+    def _to_plane(self, operand: str, target: str, convert: bool, part: int = 0) -> None:
         kind = self._kind
         if convert:
             self._asm.op(f"{kind.block} {operand} $nowrite")
             operand = "$aluf"
+        if part:
+            self._asm.op(f"lbsl {operand} {EXCHANGE} $nowrite")
         self._asm.op(f"{kind.letter}mwrite {operand} {target}")
 
-    def _load_tile(self, rows: Table) -> str:
+    def _load_tile(self, rows: Table, part: int) -> str:
         """Bring a tile of the right operand into a plane as block float; returns the plane."""
-        asm, kind = self._asm, self._kind
+        kind = self._kind
         if not self._job.right_transposed:
             plane = self._next_plane()
-            self._write_rows(self._at.right, rows, plane, convert=True)
+            self._write_rows(self._at.right, rows, plane, convert=True, part=part)
             return plane
         register = self._through_plane(self._at.right, rows)
         plane = self._next_plane()
         for first in range(0, kind.tile, kind.span):
-            asm.op(f"{kind.block} ${kind.acc}r{register + 2 * first}v $nowrite")
-            asm.op(f"{kind.letter}mwrite $aluf ${kind.acc}{plane}{first}")
+            self._to_plane(f"${kind.acc}r{register + 2 * first}v", f"${kind.acc}{plane}{first}", True, part)
         return plane
 
     # -- products --------------------------------------------------------------------------------------------------
@@ -252,11 +260,12 @@ class _Emitter:
         for n in range(job.result.shape[2]):
             base = n % 2 * len(groups) * kind.acc_words if double else 0
             bias = self._bias(n)
-            for k in range(job.k_tiles):
-                plane = self._load_tile(job.right[s, n, k])
+            for k, part in itertools.product(range(job.k_tiles), range(kind.parts)):
+                plane = self._load_tile(job.right[s, n, k], part)
                 for number, group in enumerate(groups):
                     words = vectors[s, group, k].tolist()
-                    self._multiply(plane, words, base + number * kind.acc_words, k, bias)
+                    acc = base + number * kind.acc_words
+                    self._multiply(plane, words, part, acc, f"${kind.acc}s{acc}v" if k or part else bias)
             for number, group in enumerate(groups):
                 self._deliver(base + number * kind.acc_words, job.result[s, group, n].tolist())
 
@@ -272,11 +281,12 @@ class _Emitter:
         self._asm.op(f"lpassa{flush} {source} ${kind.acc}s{register}")
         return f"${kind.acc}s{register}"
 
-    def _multiply(self, plane: str, words: list[int], acc: int, k: int, bias: str | None) -> None:
+    def _multiply(self, plane: str, words: list[int], part: int, acc: int, addend: str | None) -> None:
+        """The vectors at some word addresses times a tile, plus an addend, to an accumulator."""
         kind = self._kind
-        x = "$ln" + flat(words + words[-1:] * (4 - len(words)))
+        words = [word + part for word in words]
+        x = f"${'' if part else 'l'}n" + flat(words + words[-1:] * (4 - len(words)))
         target = f"${kind.acc}s{acc}v"
-        addend = target if k else bias
         first = f"{kind.letter}mmul" if addend is None else f"{kind.letter}mfma"
         operands = f"$l{plane} {x}" if addend is None else f"$l{plane} {x} {addend}"
         if kind is DOUBLE:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from compiler.emit.asm import Asm
 from compiler.emit.elementwise import Stream
-from compiler.emit.product import DOUBLE, HALF, KINDS, NO_ROW, PSEUDO, Kind, Places, ProductJob, emit_product
+from compiler.emit.product import DOUBLE, HALF, NO_ROW, PSEUDO, SINGLE, Kind, Places, ProductJob, emit_product
 from compiler.emit.transfer import Route, add_up, add_up_to_dram
 from compiler.errors import UnsupportedOperator
 from compiler.graph import Location, MNGraph, MNNode, MNType
@@ -42,6 +42,8 @@ from compiler.layout.indexmap import axis_positions
 Table = NDArray[np.int64]
 
 KIND_OF = {MNType.HALF: HALF, MNType.FLOAT: PSEUDO, MNType.DOUBLE: DOUBLE}
+#: Attribute of a product of Float operands; TRUE_SINGLE: with all mantissa bits, in twice the steps.
+IMPLEMENTATION, TRUE_SINGLE = "implementation", "Single"
 #: Bits of a fixed operand that tell the members of a unit apart.
 IDS = {"G": ("$l2bid", 6), "B": ("$l2bid", 1), "L1B": ("$l1bid", 7), "MAB": ("$mabid", 15)}
 #: Operators that move or convert a value as it comes from DRAM.
@@ -87,8 +89,9 @@ def product_shape(node: MNNode, graph: MNGraph) -> Shape:
     return Shape(tuple(left), tuple(right), tuple(result), KIND_OF[a.dtype].tile)
 
 
-def _kind(shape: Shape) -> Kind:
-    return next(kind for kind in KINDS if kind.tile == shape.tile)
+def _kind(node: MNNode, graph: MNGraph) -> Kind:
+    kind = KIND_OF[graph.values[node.inputs[0]].dtype]
+    return SINGLE if kind is PSEUDO and node.attrs.get(IMPLEMENTATION) == TRUE_SINGLE else kind
 
 
 def _spread(node: MNNode) -> Spread:
@@ -234,14 +237,17 @@ class Gemm(Layer):
         left = np.swapaxes(inputs[0], -1, -2) if trans_a else inputs[0]
         right = inputs[1] if trans_b else np.swapaxes(inputs[1], -1, -2)
         places, local = spread.members("K"), spread.local(shape, "K")
-        kind = _kind(shape).letter
+        kind = _kind(node, graph)
         bias = inputs[2].view(graph.values[node.inputs[2]].dtype.host_dtype) if len(inputs) > 2 else None
         left, right = (_parts(raw, places, local, shape.tile) for raw in (left, right))
-        accs = [
-            productmath.accumulate(left[p], right[p], None if bias is None else bias * bias.dtype.type(p == 0), kind)
-            for p in range(places)
-        ]
-        return [_add_levels(accs, spread, kind)]
+        if kind.parts > 1:
+            layout = graph.values[node.outputs[0]].layout
+            assert layout is not None
+            plain = in_order(layout) or local % shape.tile != 0
+            left, right = (_by_words(tiles, plain=plain) for tiles in (left, right))
+        biases = [None if bias is None else bias * bias.dtype.type(p == 0) for p in range(places)]
+        accs = [productmath.accumulate(left[p], right[p], biases[p], kind.letter) for p in range(places)]
+        return [_add_levels(accs, spread, kind.letter)]
 
 
 def _parts(raw: Raw, places: int, local: int, tile: int) -> Raw:
@@ -250,6 +256,15 @@ def _parts(raw: Raw, places: int, local: int, tile: int) -> Raw:
     parts = padded.reshape(*raw.shape[:-1], places, local)
     parts = np.pad(parts, [(0, 0)] * raw.ndim + [(0, -local % tile)])
     return np.moveaxis(parts.reshape(*raw.shape[:-1], places, -1, tile), -3, 0)
+
+
+def _by_words(tiles: Raw, *, plain: bool) -> Raw:
+    """Tiles of eight as two of four, those of the first words and those of the second; `plain`: neighbours share a
+    long word.
+    """
+    *outer, count, _ = tiles.shape
+    words = tiles.reshape(*outer, count, 4, 2).swapaxes(-1, -2) if plain else tiles
+    return words.reshape(*outer, 2 * count, 4)
 
 
 def _add_levels(accs: Sequence[Raw], spread: Spread, kind: str) -> Raw:
@@ -324,7 +339,7 @@ def _shared(layout: PadLayout, roles: Sequence[Role], result: Sequence[Role], lo
 def _job(node: MNNode, graph: MNGraph) -> ProductJob:
     """The tables of a product whose layouts are settled."""
     shape, spread = product_shape(node, graph), _spread(node)
-    kind = _kind(shape)
+    kind = _kind(node, graph)
     local = {letter: spread.local(shape, letter) for letter in "MNKS"}
     left, right, result = (graph.values[name].layout for name in (*node.inputs[:2], node.outputs[0]))
     assert left is not None and right is not None and result is not None

@@ -1,5 +1,5 @@
-"""NumPy model of matrix products in local memory (numerics.md 4.2, 5.2, 6.1, 8): half and pseudo single, and by way of
-`doubleproduct` double (kinds "h", "g", "d").
+"""NumPy model of matrix products in local memory (numerics.md 4.2, 5.2, 6.1, 8): half, pseudo and true single, and by
+way of `doubleproduct` double (kinds "h", "g", "f", "d").
 
 Written from the rules, on whole arrays, with exact sums in float64 (kept exact by rounding to odd where 53 bits do not
 hold one): what the simulated chip is held against, bit for bit.
@@ -32,7 +32,9 @@ class Rules:
     addend_last: int
 
 
-RULES = {"h": Rules(16, 28, 30, 26), "g": Rules(44, 36, 29, 34)}
+RULES = {"h": Rules(16, 28, 30, 26), "g": Rules(44, 36, 29, 34), "f": Rules(44, 41, 28, 39)}
+#: Low mantissa bits that a block float of singles does without.
+CUT = {"g": 5, "f": 0}
 Block = tuple[I64, I64]
 
 
@@ -44,11 +46,12 @@ def block(raw: Raw, kind: str) -> Block:
     wide = raw.astype(np.int64)
     sign, exponent, mantissa = wide >> 31, (wide >> 23) & 255, wide & 0x7FFFFF
     top = exponent.max(axis=-1, keepdims=True)
-    bump = ((exponent == top) & (mantissa >> 5 == 0x3FFFF)).any(axis=-1, keepdims=True)
+    cut = CUT[kind]
+    bump = ((exponent == top) & (mantissa >> cut == 0x7FFFFF >> cut)).any(axis=-1, keepdims=True)
     shared = top + bump
     if (shared >= 255).any():
         raise OverflowError("block exponent reaches infinity")
-    field = 32 * halfmath.rne_shift((1 << 23) + mantissa, shared - exponent + 6)
+    field = halfmath.rne_shift((1 << 23) + mantissa, shared - exponent + 1 + cut) << cut
     field = np.where((exponent == 0) | (top == 0), 0, field)
     return np.where(sign == 1, -field, field), np.where(top == 0, -999, shared - 127)[..., 0]
 
@@ -57,6 +60,8 @@ def multiply(left: Block, right: Block, addend: F32 | None, kind: str) -> F32:
     """One step of all rows with all columns: left (..., M, tile), right (..., N, tile), addend (..., M, N) or None."""
     rules = RULES[kind]
     fields = left[0].astype(np.float64) @ np.swapaxes(right[0], -1, -2).astype(np.float64)
+    if kind == "f":
+        fields += _omitted(left[0], right[0])
     ep = left[1][..., :, None] + right[1][..., None, :]
     zero = ep < -500
     ep = np.where(zero, 0, ep)
@@ -71,6 +76,13 @@ def multiply(left: Block, right: Block, addend: F32 | None, kind: str) -> F32:
     aligned = np.where(distance >= rules.addend_zero, 0.0, np.sign(wide) * steps * unit)
     product = np.where((-distance >= rules.product_zero) & (wide != 0), 0.0, product)
     return halfmath.round_single(_odd_sum(product, np.where(zero, wide, aligned)))
+
+
+def _omitted(left: I64, right: I64) -> F64:
+    """What leaving out the products of the low five bits of both fields changes (numerics.md 3.2)."""
+    low = [np.sign(fields) * (np.abs(fields) & 31) for fields in (left, right)]
+    a, b = low[0], np.swapaxes(low[1], -1, -2)
+    return np.asarray((np.sign(a) @ np.sign(b)) * 256 - a @ b, np.float64)
 
 
 def _odd_sum(a: F64, b: F64) -> F64:

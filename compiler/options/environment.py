@@ -139,7 +139,8 @@ ENVIRONMENT: tuple[OptionRecord, ...] = (
         "CODEGEN_OP_DEF",
         "Implementations to use for operators.",
         Assignments(),
-        note="every operator has one implementation",
+        used_in="compiler/plan/implementations.py",
+        note="Gemm and MatMul of float operands: PseudoSingle (default) or Single; other operators have one each",
     ),
     _variable(
         15,

@@ -18,7 +18,7 @@ from compiler.layers.reference import run_reference
 from compiler.options import Options
 from tests.compiler import machine, models
 from tests.compiler.random_graphs import OPERATORS, Drawn, graphs
-from tests.compiler.test_random_graphs import QUICK, check
+from tests.compiler.test_random_graphs import check, few
 from tests.compiler.test_train_step import MOMENTUM, RATE, training_step
 
 Feeds = dict[str, np.ndarray[Any, Any]]
@@ -36,7 +36,7 @@ def _run(model: onnx.ModelProto, feeds: Feeds, **options: Any) -> tuple[Compiled
 
 @pytest.mark.parametrize("kind", OPERATORS)
 def test_random_graphs(kind: str) -> None:
-    @QUICK
+    @few(2)
     @given(graphs(limit=1024, kinds=(kind, "unary", "binary")))
     def run(drawn: Drawn) -> None:
         check(drawn, {"float_dtype": "double"})

@@ -18,17 +18,18 @@ from isa.assemble import assemble
 FLOAT, HALF = MNType.FLOAT, MNType.HALF
 
 
-def _graph(left: str, right: str, dtype: MNType, trans: tuple[int, int]) -> MNGraph:
+def _graph(left: str, right: str, dtype: MNType, trans: tuple[int, int], **attrs: str) -> MNGraph:
     graph = MNGraph(inputs=["a", "b"], outputs=["c"])
     a, b = PadLayout.parse(left), PadLayout.parse(right)
     rows, columns = a.shape[::-1][0] if trans[0] else a.shape[0], b.shape[0] if trans[1] else b.shape[1]
     for name, shape, layout in (("a", a.shape, a), ("b", b.shape, b), ("c", (rows, columns), None)):
         graph.add_value(MNValue(name, OnnxType.FLOAT32, shape, dtype, layout))
-    node = MNNode("Gemm", "Gemm", ["a", "b"], ["c"], {"transA": trans[0], "transB": trans[1]})
+    node = MNNode("Gemm", "Gemm", ["a", "b"], ["c"], {"transA": trans[0], "transB": trans[1], **attrs})
     graph.nodes.append(node)
     return graph
 
 
+@pytest.mark.parametrize("implementation", ["PseudoSingle", "Single"])
 @pytest.mark.parametrize(
     ("left", "right", "dtype", "trans", "result"),
     [
@@ -70,8 +71,10 @@ def _graph(left: str, right: str, dtype: MNType, trans: tuple[int, int]) -> MNGr
     ],
     ids=["trb", "rows over levels", "rows over mabs", "tra", "half"],
 )
-def test_taken_as_they_lie(left: str, right: str, dtype: MNType, trans: tuple[int, int], result: str) -> None:
-    graph = _graph(left, right, dtype, trans)
+def test_taken_as_they_lie(
+    left: str, right: str, dtype: MNType, trans: tuple[int, int], result: str, implementation: str
+) -> None:
+    graph = _graph(left, right, dtype, trans, implementation=implementation)
     node = graph.nodes[0]
     layer = layer_of(node)
     a, b, c = (graph.values[name] for name in "abc")
