@@ -10,13 +10,13 @@ import numpy as np
 
 from compiler.iospec import IOSpec
 from runtime.backend import DeviceFunction, DeviceTensor
-from runtime.board_tensor import BoardTensor, DramSpace
+from runtime.board_tensor import BoardTensor, DramRun, DramSpace
 from runtime.dram import Extent
 from runtime.errors import AppFileError
 from runtime.executor import TO_DEVICE
 from runtime.host import to_array
-from runtime.relocate import relocate, scratch_extents
-from runtime.specs import Spec, torch_dtype
+from runtime.relocate import relocate, scratch_extents, together
+from runtime.specs import Spec, form_of, torch_dtype
 from runtime.transfer import image_of, pack, write_image
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class BoardFunction(DeviceFunction):
             if _extent(self._outputs[output]) == _extent(self._param_specs[param])
         }
         self._at: dict[str, int] = {}
+        self._param_at: dict[str, int] = {}
         program = app.program
         self._lowered = self._executor.lower(relocate(program, self._assign_addresses(app)))
         self.cycles = self._executor.timing(program).cycles if self._executor.timed else None
@@ -70,7 +71,7 @@ class BoardFunction(DeviceFunction):
         """One call, in the board's own order of work; see the class for what moves."""
         board = self._executor.board
         for name, tensor in self._params.items():
-            tensor.settle(self._param_specs[name])
+            tensor.settle(self._param_specs[name], self._param_at[name])
         arrays = {
             name: value.image(self._inputs[name]) if isinstance(value, BoardTensor) else value
             for name, value in images.items()
@@ -87,7 +88,7 @@ class BoardFunction(DeviceFunction):
                 self._results.add(result)
         for param, output in self._updates.items():
             if output in self._in_place:
-                self._params[param].updated_in_place(self._param_specs[param])
+                self._params[param].updated_in_place(self._param_specs[param], self._param_at[param])
             else:
                 self._params[param].adopt(results[output])
 
@@ -98,26 +99,38 @@ class BoardFunction(DeviceFunction):
         spec = self._inputs[name]
         dtype = torch_dtype(spec.onnx_dtype)
         tensor = BoardTensor(self._space, spec.shape, dtype, torch.zeros(spec.shape, dtype=dtype))
-        tensor.place(spec)
-        tensor.settle(spec)
+        tensor.settle(spec, tensor.place(spec))
         return tensor
 
     def _assign_addresses(self, app: App) -> dict[Extent, int]:
         """Find DRAM for everything the program touches: extent as compiled -> new first address."""
         moves: dict[Extent, int] = {}
-        for name, spec in self._param_specs.items():
-            moves[_extent(spec)] = self._params[name].place(spec)
+        runs = together(app.program, {_extent(spec) for spec in self._param_specs.values()})
+        for run in runs:
+            moves[run] = self._place_params(run)
         for name, spec in (*self._inputs.items(), *self._outputs.items()):
             if name in self._in_place:
                 continue
             extent = _extent(spec)
             self._at[name] = moves[extent] = self._space.allocate(self, extent.size, preferred=spec.addr).start
-        for extent in scratch_extents(app.program, {_extent(spec) for spec in self._specs()}):
+        for extent in scratch_extents(app.program, list(moves)):
             moves[extent] = self._space.allocate(self, extent.size, preferred=extent.start).start
         return moves
 
-    def _specs(self) -> list[IOSpec]:
-        return [*self._param_specs.values(), *self._inputs.values(), *self._outputs.values()]
+    def _place_params(self, extent: Extent) -> int:
+        """Find the parameters that lie in an extent a place: one where its tensor keeps it, several with each other."""
+        specs = {name: spec for name, spec in self._param_specs.items() if extent.start <= spec.addr < extent.end}
+        if len(specs) == 1:
+            ((name, spec),) = specs.items()
+            self._param_at[name] = self._params[name].place(spec)
+            return self._param_at[name]
+        pattern = frozenset((form_of(spec), spec.addr - extent.start) for spec in specs.values())
+        known = set.intersection(*(self._params[name].runs(pattern) for name in specs))
+        run = min(known, key=lambda one: one.start) if known else DramRun(self._space, extent, pattern)
+        for name, spec in specs.items():
+            self._param_at[name] = run.start + spec.addr - extent.start
+            self._params[name].place_in(run, spec, self._param_at[name])
+        return run.start
 
 
 def _extent(spec: IOSpec) -> Extent:

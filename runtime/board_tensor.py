@@ -49,15 +49,27 @@ class DramSpace:
         return extent
 
 
+class DramRun:
+    """DRAM in which several tensors lie as a program wants them: some of its transfers bring parts of more than one.
+
+    pattern: forms and distances from the start.  It is given back when none of these tensors is left.
+    """
+
+    def __init__(self, space: DramSpace, extent: Extent, pattern: frozenset[tuple[Form, int]]) -> None:
+        self.pattern = pattern
+        self.start = space.allocate(self, extent.size, preferred=extent.start).start
+
+
 class _Copy:
-    """One image in DRAM; `current` tells whether it holds the tensor's present value."""
+    """One image in DRAM; `current` tells whether it holds the tensor's present value, `run` whom it lies with."""
 
-    __slots__ = ("addr", "current", "spec")
+    __slots__ = ("addr", "current", "run", "spec")
 
-    def __init__(self, spec: IOSpec, addr: int, current: bool) -> None:
+    def __init__(self, spec: IOSpec, addr: int, current: bool, run: DramRun | None = None) -> None:
         self.spec = spec
         self.addr = addr
         self.current = current
+        self.run = run
 
 
 class BoardTensor(DeviceTensor):
@@ -76,7 +88,7 @@ class BoardTensor(DeviceTensor):
         self._space = space
         self._host: torch.Tensor | None = value if reference or value is None else value.detach().clone()
         self._is_reference = reference  # not read yet: the user's own tensor may still change
-        self._copies: dict[Form, _Copy] = {}
+        self._copies: list[_Copy] = []
         self._landlord: object = None
 
     def load(self, value: torch.Tensor, *, clone: bool = True) -> None:
@@ -85,13 +97,14 @@ class BoardTensor(DeviceTensor):
         With `clone` False the caller's tensor is not kept once it has been sent: later changes of it must not show.
         """
         host = value.detach().clone() if clone else value.detach()
-        images = {form: pack(copy.spec, to_array(value)) for form, copy in list(self._copies.items())}
+        images = {form_of(copy.spec): pack(copy.spec, to_array(value)) for copy in list(self._copies)}
         self.changed = True
         self._space.executor.queue.submit(lambda: self._take(host, images, clone=clone))
 
     def _take(self, host: torch.Tensor, images: dict[Form, np.ndarray], *, clone: bool) -> None:
         self._host, self._is_reference = host, not clone
-        for form, copy in self._copies.items():
+        for copy in self._copies:
+            form = form_of(copy.spec)
             image = images[form] if form in images else pack(copy.spec, to_array(host))
             write_image(self._space.executor.board, copy.spec, image, addr=copy.addr)
             copy.current = True
@@ -114,19 +127,33 @@ class BoardTensor(DeviceTensor):
     def place(self, spec: IOSpec) -> int:
         """The DRAM address of the copy in the spec's form; made (still without contents) on first request."""
         self._space.executor.queue.drain()
-        copy = self._copies.get(form_of(spec))
+        copy = next((copy for copy in self._copies if copy.run is None and form_of(copy.spec) == form_of(spec)), None)
         if copy is None:
             extent = self._space.allocate(self, image_of(spec).slot_lws, preferred=spec.addr)
-            copy = self._copies[form_of(spec)] = _Copy(spec, extent.start, current=False)
+            copy = _Copy(spec, extent.start, current=False)
+            self._copies.append(copy)
         return copy.addr
 
-    def settle(self, spec: IOSpec) -> None:
-        """Make the copy in the spec's form current."""
-        self._refresh(self._copies[form_of(spec)])
+    def runs(self, pattern: frozenset[tuple[Form, int]]) -> set[DramRun]:
+        """The runs with a pattern in which a copy lies."""
+        return {copy.run for copy in self._copies if copy.run is not None and copy.run.pattern == pattern}
+
+    def place_in(self, run: DramRun, spec: IOSpec, addr: int) -> None:
+        """Have a copy in the spec's form at an address of a run."""
+        self._space.executor.queue.drain()
+        if all(copy.addr != addr for copy in self._copies):
+            self._copies.append(_Copy(spec, addr, current=False, run=run))
+
+    def settle(self, spec: IOSpec, addr: int) -> None:
+        """Make the copy in the spec's form at an address current."""
+        self._refresh(self._at(spec, addr))
+
+    def _at(self, spec: IOSpec, addr: int) -> _Copy:
+        return next(copy for copy in self._copies if copy.addr == addr and form_of(copy.spec) == form_of(spec))
 
     def image(self, spec: IOSpec) -> np.ndarray:
         """The DRAM image of the value in the spec's form, whatever form the device has it in."""
-        usable = (copy for copy in self._copies.values() if copy.current and copy.spec.can_stand_for(spec))
+        usable = (copy for copy in self._copies if copy.current and copy.spec.can_stand_for(spec))
         copy = next(usable, None)
         if copy is not None:
             return read_image(self._space.executor.board, copy.spec, addr=copy.addr)
@@ -134,28 +161,30 @@ class BoardTensor(DeviceTensor):
 
     def adopt(self, result: BoardTensor) -> None:
         """Take over the contents of another tensor on this board; nothing passes the host where the forms agree."""
-        images = {form: result.image(copy.spec) for form, copy in self._copies.items()}
-        for form, copy in self._copies.items():
-            write_image(self._space.executor.board, copy.spec, images[form], addr=copy.addr)
+        images = [result.image(copy.spec) for copy in self._copies]
+        for copy, image in zip(self._copies, images, strict=True):
+            write_image(self._space.executor.board, copy.spec, image, addr=copy.addr)
             copy.current = True
         self._host, self._is_reference = (None, False) if self._copies else (result.fetch(), False)
         self.changed = True
 
-    def updated_in_place(self, spec: IOSpec) -> None:
-        """Say that a program wrote the new value over the copy in the spec's form."""
-        for form, copy in self._copies.items():
-            copy.current = form == form_of(spec)
+    def updated_in_place(self, spec: IOSpec, addr: int) -> None:
+        """Say that a program wrote the new value over the copy in the spec's form at an address."""
+        written = self._at(spec, addr)
+        for copy in self._copies:
+            copy.current = copy is written
         self._host, self._is_reference = None, False
         self.changed = True
 
     def lease(self, spec: IOSpec, addr: int, owner: object) -> None:
         """Say that the value now lies at `addr`, in DRAM that belongs to `owner` and lives as long as that."""
-        self._copies[form_of(spec)] = _Copy(spec, addr, current=True)
+        self._copies = [copy for copy in self._copies if form_of(copy.spec) != form_of(spec)]
+        self._copies.append(_Copy(spec, addr, current=True))
         self._landlord = owner
 
     def move_out(self) -> None:
         """Copy a leased value to DRAM of its own, because the program is about to overwrite it."""
-        for copy in self._copies.values():
+        for copy in self._copies:
             image = read_image(self._space.executor.board, copy.spec, addr=copy.addr)
             copy.addr = self._space.allocate(self, image_of(copy.spec).slot_lws).start
             write_image(self._space.executor.board, copy.spec, image, addr=copy.addr)
@@ -177,4 +206,4 @@ class BoardTensor(DeviceTensor):
         return self._host
 
     def _current_copy(self) -> _Copy | None:
-        return next((copy for copy in self._copies.values() if copy.current), None)
+        return next((copy for copy in self._copies if copy.current), None)

@@ -27,6 +27,27 @@ _SHARE = {
 }
 
 
+def together(program: Program, slots: Iterable[Extent]) -> list[Extent]:
+    """The extents that must keep their distances: slots of parameters, and as one those that a transfer spans.
+
+    Parameters without gaps between them have slots that overlap; the same holds for these.
+    """
+    runs: list[Extent] = []
+    for slot in sorted(slots):
+        runs = [*runs[:-1], _union(runs[-1], slot)] if runs and slot.start < runs[-1].end else [*runs, slot]
+    for touched in touched_extents(program):
+        at = bisect.bisect_right(runs, touched.start, key=lambda run: run.start)
+        first = at - 1 if at and runs[at - 1].end > touched.start else at
+        end = bisect.bisect_left(runs, touched.end, key=lambda run: run.start)
+        if end - first > 1:
+            runs[first:end] = [_union(runs[first], runs[end - 1])]
+    return runs
+
+
+def _union(left: Extent, right: Extent) -> Extent:
+    return Extent(left.start, max(left.end, right.end) - left.start)
+
+
 def scratch_extents(program: Program, slots: Iterable[Extent]) -> list[Extent]:
     """DRAM that the program uses outside the given slots, as disjoint extents (spilled values).
 

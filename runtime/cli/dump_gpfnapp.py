@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from runtime.app import App
 from runtime.cli.arguments import Json
 from runtime.cli.errors import UsageError, existing, exit_code_of, message_of
 from runtime.cli.output import print_json, print_table, say
-from runtime.relocate import scratch_extents, touched_extents
+from runtime.relocate import scratch_extents, together, touched_extents
 from runtime.specs import Spec, spec_to_json
 
 APP = "model.app"
@@ -90,13 +91,18 @@ def _of_code(app: App) -> dict[str, Any]:
         assert isinstance(spec, IOSpec)
         slots[Extent(spec.addr, DramImage(spec.layout, spec.dtype).slot_lws)] = spec.name
     starts = [extent.start for extent in touched_extents(app.program)]
-    counts = Counter(name for start in starts for slot, name in slots.items() if slot.start <= start < slot.end)
+    held = together(app.program, [slot for slot, name in slots.items() if name in app.params])
+    others = [slot for slot in slots if not any(run.start <= slot.start < run.end for run in held)]
+    ordered = sorted(slots)
+    found = (bisect.bisect_right(ordered, start, key=lambda slot: slot.start) - 1 for start in starts)
+    touched = [(start, ordered[at]) for start, at in zip(starts, found, strict=True) if at >= 0]
+    counts = Counter(slots[slot] for start, slot in touched if start < slot.end)
     return {
         "relocations": [
             {"tensor": name, "addr": slot.start, "end": slot.end, "transfers": counts[name]}
             for slot, name in sorted(slots.items())
         ],
-        "scratch": [{"addr": e.start, "end": e.end} for e in scratch_extents(app.program, slots)],
+        "scratch": [{"addr": e.start, "end": e.end} for e in scratch_extents(app.program, [*held, *others])],
         "instructions": dict(Counter(type(line).__name__ for line in app.program.lines)),
     }
 

@@ -7,7 +7,7 @@ import pytest
 from hw.program import Mv, MvForm, MvPlace, Program, Space, Step
 from runtime.dram import Extent
 from runtime.errors import RelocationError
-from runtime.relocate import relocate, scratch_extents
+from runtime.relocate import relocate, scratch_extents, together
 
 
 def load(addr: int, size: int = 64, form: MvForm = MvForm.D_L, *, indirect: bool = False) -> Mv:
@@ -70,3 +70,11 @@ def test_unknown_and_indirect_addresses_are_refused() -> None:
     assert scratch_extents(indirect, []) == []
     with pytest.raises(RelocationError, match="DAR-indirect"):
         relocate(indirect, {Extent(0, 1024): 2048})
+
+
+def test_slots_that_overlap_or_share_a_transfer_keep_their_distances() -> None:
+    slots = [Extent(0, 1024), Extent(64, 1024), Extent(2048, 1024), Extent(3072, 1024), Extent(5120, 1024)]
+    assert together(program(), slots) == [Extent(0, 1088), *slots[2:]]
+    spanned = program(load(3000, 128), load(2048), load(5120))
+    assert together(spanned, slots) == [Extent(0, 1088), Extent(2048, 2048), Extent(5120, 1024)]
+    assert together(program(load(1000, 1100)), slots) == [Extent(0, 3072), *slots[3:]]

@@ -1,0 +1,40 @@
+"""Parameters that programs want behind each other in DRAM: shared by two programs, and changed between calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from mlsdk import Context, MNDevice, set_tensor_name_in_module, storage
+from runtime.app import App
+from runtime.dram import Extent
+from runtime.relocate import together
+from runtime.transfer import image_of
+
+
+def test_two_programs_share_a_run_and_see_new_values(tmp_path: Path) -> None:
+    torch.manual_seed(3)
+    model = torch.nn.Sequential(torch.nn.Linear(512, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10)).eval()
+    context = Context(MNDevice("mncore2:auto"))
+    set_tensor_name_in_module(model, "model")
+    for parameter in model.parameters():
+        context.register_param(parameter)
+    x = torch.rand(60, 512)
+    steps = [
+        context.compile(
+            lambda inp: {"y": model(inp["x"]).argmax(1)}, {"x": x}, storage.path(str(tmp_path / name)), training=False
+        )
+        for name in ("first", "second")
+    ]
+    app = App.load(tmp_path / "first" / "model.app")
+    slots = [Extent(spec.addr, image_of(spec).slot_lws) for spec in app.params.values()]
+    assert len(together(app.program, slots)) < len(slots)
+    for factor in (1.0, -1.5):
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.mul_(factor)
+                context.get_registered_value_proxy(parameter).load_from(parameter)
+        want = model(x).argmax(1)
+        for step in (*steps, steps[0]):
+            assert (step({"x": x})["y"].cpu() == want).float().mean() > 0.95
