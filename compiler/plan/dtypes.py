@@ -8,7 +8,7 @@ under `mixed` and `half` too.  Where a value has another type than a layer needs
 
 from __future__ import annotations
 
-from compiler.graph import MNGraph, MNNode, MNType, MNValue, OnnxType
+from compiler.graph import Location, MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layers.base import HalfUse
 from compiler.layers.registry import layer_of
 
@@ -44,7 +44,9 @@ class _Planner:
             graph.nodes.append(node)
 
     def _is_float(self, name: str) -> bool:
-        return bool(name) and self._graph.values[name].onnx_dtype is OnnxType.FLOAT32
+        """Whether a name is that of a FLOAT32 tensor on the chip: immediates are not."""
+        value = self._graph.values[name] if name else None
+        return value is not None and value.onnx_dtype is OnnxType.FLOAT32 and value.loc is not Location.IMM
 
     def _fixed(self, node: MNNode, name: str) -> MNType | None:
         """The type a node needs for a value whatever the types of its other values; None: it takes either."""

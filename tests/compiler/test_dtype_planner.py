@@ -122,6 +122,17 @@ def test_half_rounds_and_widens(shape: tuple[int, ...]) -> None:
     run(nodes, feeds, outputs, inner={name: ("f", shape) for name in "md"}, options=options)
 
 
+@pytest.mark.parametrize("rule", ["mixed", "half", "float", "double"])
+def test_what_is_known_at_compile_time_is_not_converted(rule: str) -> None:
+    nodes = [helper.make_node("Pad", ["x", "pads", "fill"], ["y"])]
+    constants = {"pads": np.array([1, 0, 0, 2]), "fill": np.float32(-1.5)}
+    x = np.arange(21, dtype=np.float32).reshape(7, 3)
+    options = Options.resolve({"float_dtype": rule}, {})
+    compiled, got = run(nodes, {"x": x}, {"y": ("f", (8, 5))}, constants=constants, options=options)
+    assert not any(node.op_type == "Cast" for node in compiled.graph.nodes)
+    np.testing.assert_array_equal(got["y"], np.pad(x, [(1, 0), (0, 2)], constant_values=-1.5))
+
+
 @pytest.mark.parametrize(
     "singles, halves",
     [
