@@ -29,7 +29,8 @@ def test_explain(capsys: Capture) -> None:
     assert data["code"] == "mv/source" and "wait i01" in data["right"] and "[mv/source]" in data["message"]
     listed = ok(capsys, "explain", "--json").json
     assert [row["code"] for row in listed] == list(codes())
-    assert all(name in ok(capsys, "explain").out for name in codes())
+    table = ok(capsys, "explain").out
+    assert all(name in table for name in codes())
     assert "did you mean `port/read`" in refused(capsys, 2, "explain", "port/red")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from compiler.graph import Location, MNGraph, MNType, MNValue, OnnxType
-from compiler.layout import PadLayout, Place
+from compiler.layout import PadLayout, Place, Places
 from compiler.layout.image import DramImage
 from runtime.dashboard.folder import FileProblem
 from runtime.dashboard.values import find_element, find_place, grid, level_sizes
@@ -40,17 +40,16 @@ def test_elements_and_places_are_inverse(shape: str, layout: str, dtype: MNType,
     assert value.layout is not None
     sizes = level_sizes(value)
     total = 0
-    for index in np.ndindex(*value.layout.padded_shape):
+    for index in np.ndindex(*value.layout.padded_shape):  # all of them, and all places that any level has
         found = find_element(graph, value, index)
         total += found.copies
         assert found.padding == any(at >= extent for at, extent in zip(index, value.shape, strict=True))
         assert found.spots[0].place == value.layout.place(index)
-        for spot in found.spots:
+        for spot in found.spots[:: max(1, len(found.spots) - 1)]:  # the first and the last
             back = find_place(graph, value, spot.place)
             assert back.index == index and back.copies == found.copies
-    everything = np.indices(tuple(sizes.values())).reshape(len(sizes), -1).T
-    held = sum(value.layout.element_at(Place(*map(int, at))) is not None for at in everything[:20000])
-    assert len(everything) > 20000 or held == total
+    everything = Places(*np.indices(tuple(sizes.values())))
+    assert int((value.layout.elements_at(everything) >= 0).sum()) == total
 
 
 def test_spelling_of_places() -> None:
