@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
-
 from compiler.layout import Layout, PadLayout
 from compiler.report.notebook import Report
 from hw.program import SHOWN_LINES
@@ -49,11 +47,14 @@ def test_reports(compiled: Path) -> None:
     assert texts(Report()._repr_html_())
 
 
-@pytest.mark.parametrize("device", ["emu2"])
-def test_compiled_functions(compiled: Path, device: str) -> None:
-    from mlsdk import Context, MNDevice
+def test_compiled_functions(tmp_path: Path) -> None:
+    import torch
 
-    function = Context(MNDevice(device)).load_codegen_dir(compiled)
+    from mlsdk import Context, MNDevice, storage
+
+    context, path = Context(MNDevice("emu2")), storage.path(str(tmp_path))
+    sample = {"x": torch.zeros(5, 3)}
+    function = context.compile(lambda given: {"y": torch.relu(given["x"])}, sample, path, training=False)
     shown = texts(function._repr_html_())
-    assert {"input", "output", "x", "t", "correct"} <= set(shown)
+    assert {"input", "output", "x", "y", "(5, 3)"} <= set(shown)
     assert f"{function.report['vsm_cycles']:,}" in shown
