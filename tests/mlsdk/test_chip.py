@@ -181,7 +181,7 @@ class TestRefusals:
     """What cannot be compiled is refused with the reason, and leaves nothing behind."""
 
     def test_too_large(self, context: Context, tmp_path: Path) -> None:
-        sample, options = {"x": torch.zeros(4096, 4096)}, {"envs": {"CODEGEN_MAX_TIME_SLICE": 2}}
+        sample, options = {"x": torch.zeros(8192, 8192)}, {"envs": {"CODEGEN_MAX_TIME_SLICE": 2}}
         with pytest.raises(CompileError, match="CODEGEN_MAX_TIME_SLICE"):
             context.compile(lambda i: {"y": i["x"].relu()}, sample, tmp_path / "c", options=options)
         assert os.listdir(tmp_path) == []
