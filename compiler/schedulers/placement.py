@@ -218,14 +218,22 @@ def _shared(graph: MNGraph) -> set[str]:
     return {name for name in graph.values if readers[root.get(name, name)] > 1}
 
 
+def _prepares(node: MNNode, graph: MNGraph) -> bool:
+    """Whether a node is no operator of the compiled ONNX, but prepares an operand; so do conversions between the chip's
+    own types of one framework type.
+    """
+    kinds = {graph.values[name].onnx_dtype for name in (*node.used, *node.outputs)}
+    return node.op_type in HELPERS or (node.op_type == "Cast" and len(kinds) == 1)
+
+
 def _layer_steps(graph: MNGraph) -> list[int]:
     """Layer step of every node; helpers belong to the step of the operator that reads them first."""
     steps = [0] * len(graph.nodes)
-    count = sum(node.op_type not in HELPERS for node in graph.nodes)
+    count = sum(not _prepares(node, graph) for node in graph.nodes)
     first_reader: dict[str, int] = {}
     for position in reversed(range(len(graph.nodes))):
         node = graph.nodes[position]
-        if node.op_type in HELPERS:
+        if _prepares(node, graph):
             readers = [first_reader[name] for name in node.outputs if name in first_reader]
             steps[position] = min(readers, default=count)
         else:
