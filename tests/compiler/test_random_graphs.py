@@ -47,6 +47,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "spill_opt": {"scheduler": "spill_opt", "layout_planner": "bidi", "sram_budget": 0.2},
     "auto_recompute_sa": {"scheduler": "auto_recompute_sa", "layout_planner": "legacy", "envs": SHORT},
     "float": {"float_dtype": "float", "layout_planner": "legacy"},
+    "single products": {"float_dtype": "float", "envs": {"CODEGEN_OP_DEF": "Gemm=Single,MatMul=Single"}},
+    "double": {"float_dtype": "double"},
     **{preset: {"option_json": preset, "envs": SHORT} for preset in ("O0", "O1", "O2", "O3", "O4")},
     "debug": {"option_json": "debug"},
 }
