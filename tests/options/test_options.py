@@ -28,7 +28,7 @@ def test_defaults() -> None:
     assert options["sram_budget"] == 1.0
     assert options["out_onnx"] is None
     assert options["CODEGEN_SA_STEPS"] == 1_000_000
-    assert options["CODEGEN_USE_MERGE"] is False
+    assert options["CODEGEN_USE_MERGE"] == 1
     assert options.origin("scheduler") == "default"
     assert not options.settings
 
@@ -160,11 +160,11 @@ def test_presets(preset: str) -> None:
     assert options["scheduler"] == expected
 
 
-def test_presets_grow_and_merge_from_o3() -> None:
+def test_presets_grow_and_only_debug_links_layers_apart() -> None:
     steps = [Options.resolve({"option_json": name}, {})["CODEGEN_SA_STEPS"] for name in ("O1", "O2", "O3", "O4")]
     assert steps == sorted(steps)
-    merge = [Options.resolve({"option_json": name}, {})["CODEGEN_USE_MERGE"] for name in ("O0", "O1", "O2", "O3", "O4")]
-    assert merge == [False, False, False, True, True]
+    names = ("debug", "O0", "O1", "O2", "O3", "O4")
+    assert [Options.resolve({"option_json": name}, {})["CODEGEN_USE_MERGE"] for name in names] == [0, 1, 1, 1, 1, 1]
 
 
 def test_misspelt_preset() -> None:
