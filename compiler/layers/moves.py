@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -58,74 +59,73 @@ class Download(Move):
         download(asm, _route(ctx.graph, node.outputs[0]), ctx.dram(node.inputs[0]), place.lm, place.addr)
 
 
-class BankDownload(Layer):
-    """DRAM -> LM, each L2B receiving the parts of both banks of its group (`gather_banks` of the input's layout)."""
+class SpreadDownload(Layer):
+    """DRAM -> LM where the L2Bs that hold a part in local memory are not those of the layout in DRAM."""
 
-    op_types: ClassVar[tuple[str, ...]] = ("MNCoreBankDownload",)
     streamed: ClassVar[frozenset[int]] = frozenset({0})
 
     def same_type(self, node: MNNode) -> tuple[str, ...]:
         return (node.inputs[0], node.outputs[0])
 
+    @staticmethod
+    @abstractmethod
+    def spread(layout: Layout) -> Layout:
+        """The layout in local memory of a value that DRAM holds in `layout`."""
+
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
     ) -> Assignment:
         layout = inputs[0] or default_layout(graph.values[node.inputs[0]])
-        return Assignment((layout,), (PadLayout(layout.shape, gather_banks(layout.layout)),))
+        return Assignment((layout,), (PadLayout(layout.shape, self.spread(layout.layout)),))
 
     def result_padding(self, node: MNNode, graph: MNGraph) -> str:
         return graph.values[node.inputs[0]].pad_type or "Dirty"
+
+    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
+        return [inputs[0]]
+
+
+def _reach(layout: Layout) -> int:
+    """Long words of a PE up to the last one that holds data."""
+    return 1 + sum(sub.span for axis in layout.axes for sub in axis if sub.level is Level.ADDR)
+
+
+class BankDownload(SpreadDownload):
+    """Each L2B receives the parts of both banks of its group (`gather_banks` of the input's layout)."""
+
+    op_types: ClassVar[tuple[str, ...]] = ("MNCoreBankDownload",)
+    spread = staticmethod(gather_banks)
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
         source = ctx.graph.values[node.inputs[0]].layout
         assert source is not None
         stride = bank_stride(source.layout)
-        reach = 1 + sum(sub.span for axis in source.layout.axes for sub in axis if sub.level is Level.ADDR)
         place = ctx.stream(node.outputs[0])
 
         def where(bank: int, a: int) -> int:
             return a % stride + bank * stride + a // stride * 2 * stride
 
         dram = ctx.dram(node.inputs[0])
-        download_to_both_banks(asm, Route.of(source), dram, place.lm, place.addr, where, reach)
-
-    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
-        return [inputs[0]]
+        download_to_both_banks(asm, Route.of(source), dram, place.lm, place.addr, where, _reach(source.layout))
 
 
-class DealtDownload(Layer):
-    """DRAM -> LM, rows dealt to the banks of every group (`deal_rows` of the input's layout)."""
+class DealtDownload(SpreadDownload):
+    """Rows are dealt to the banks of every group (`deal_rows` of the input's layout)."""
 
     op_types: ClassVar[tuple[str, ...]] = ("MNCoreDealtDownload",)
-    streamed: ClassVar[frozenset[int]] = frozenset({0})
-
-    def same_type(self, node: MNNode) -> tuple[str, ...]:
-        return (node.inputs[0], node.outputs[0])
-
-    def assign(
-        self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
-    ) -> Assignment:
-        layout = inputs[0] or default_layout(graph.values[node.inputs[0]])
-        return Assignment((layout,), (PadLayout(layout.shape, deal_rows(layout.layout)),))
-
-    def result_padding(self, node: MNNode, graph: MNGraph) -> str:
-        return graph.values[node.inputs[0]].pad_type or "Dirty"
+    spread = staticmethod(deal_rows)
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
         source = ctx.graph.values[node.inputs[0]].layout
         assert source is not None
         stride = inner_stride(next(axis for axis in source.layout.axes if any(sub.level is Level.L2B for sub in axis)))
-        reach = 1 + sum(sub.span for axis in source.layout.axes for sub in axis if sub.level is Level.ADDR)
         place = ctx.stream(node.outputs[0])
 
         def where(bank: int, half: int, a: int) -> int:
             return a % stride + (half + 2 * bank + a // stride * 4) * stride
 
         dram = ctx.dram(node.inputs[0])
-        download_dealt(asm, Route.of(source), dram, place.lm, place.addr, where, reach)
-
-    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
-        return [inputs[0]]
+        download_dealt(asm, Route.of(source), dram, place.lm, place.addr, where, _reach(source.layout))
 
 
 class Upload(Move):
