@@ -47,7 +47,7 @@ def over_mabs(layout: PadLayout) -> PadLayout | None:
     spec = layout.layout
     if not spec.axes or not spec.is_broadcast(Level.MAB) or layout.num_slices > 1:
         return None
-    digits: list[list[SubAxis]] = [[], *(list(axis) for axis in spec.axes[1:])]
+    digits: list[list[SubAxis]] = [[], *([sub for sub in axis if sub.extent > 1] for axis in spec.axes[1:])]
     need, rows = MABS, math.prod(sub.extent for sub in spec.axes[0] if sub.level is Level.ADDR)
     for sub in spec.axes[0]:
         share = math.gcd(sub.extent, need) if sub.level is Level.ADDR else 1
