@@ -66,7 +66,8 @@ class Registry:
         name = get_tensor_name(tensor)
         if name is None:
             raise RegistrationError(
-                "the tensor has no name; call set_tensor_name or set_tensor_name_in_module before registering it"
+                "the tensor has no name; call set_tensor_name, set_tensor_name_in_module or (for the state of an "
+                "optimizer) set_buffer_name_in_optimizer before registering it"
             )
         entry = self._entries.get(name)
         if entry is None:

@@ -46,5 +46,6 @@ def layer_of(node: MNNode) -> Layer:
     near = difflib.get_close_matches(node.op_type, known, n=1)
     hint = f"; nearest known operator: {near[0]}" if near else ""
     raise UnsupportedOperator(
-        f"operator {node.op_type} (node {node.name or node.outputs[0]!r}) has no emitter for the chip{hint}"
+        f"operator {node.op_type} (node {node.name or node.outputs[0]!r}) has no emitter for the chip{hint} "
+        "(docs/operators.md lists those that have)"
     )

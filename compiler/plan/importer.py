@@ -115,7 +115,8 @@ def _mn_type(name: str, code: int) -> MNType:
     kind = OnnxType.from_code(code)
     if kind not in INTEGER_TYPES:
         raise CompilerError(
-            f"value {name!r} has element type {kind}; the chip code here handles {', '.join(INTEGER_TYPES)}"
+            f"value {name!r} has element type {kind}; the chip code here handles {', '.join(INTEGER_TYPES)} (float32 "
+            "tensors are half, single or double on the chip by the option float_dtype)"
         )
     return INTEGER_TYPES[kind]
 

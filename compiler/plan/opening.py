@@ -2,7 +2,8 @@
 
 Softmax and its relatives, means and norms, and picking one element per row (losses, and gathers and scatters whose
 index has extent 1 along their axis: it is compared with all positions, which needs no moves between PEs).
-Products with factors, convolutions and poolings: `compiler.plan.opening_products`.
+Products with factors, convolutions and poolings: `compiler.plan.opening_products`; normalisations:
+`compiler.plan.opening_norms`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from compiler.graph import MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layers.reduce import reduced_axes
-from compiler.plan import opening_products
+from compiler.plan import opening_norms, opening_products
 
 
 class Opener:
@@ -213,6 +214,9 @@ OPENINGS: dict[str, Callable[[Opener], None]] = {
     "ChainerCastReduceSum": _cast_reduce_sum,
     "NegativeLogLikelihoodLoss": _negative_log_likelihood,
     "SoftmaxCrossEntropyLoss": _cross_entropy,
+    "LayerNormalization": opening_norms.layer_normalisation,
+    "InstanceNormalization": opening_norms.instance_normalisation,
+    "BatchNormalization": opening_norms.batch_normalisation,
     "Gemm": opening_products.gemm,
     "Conv": opening_products.conv,
     "MaxPool": opening_products.max_pool,
@@ -227,6 +231,8 @@ OPENINGS: dict[str, Callable[[Opener], None]] = {
 def _has_layer(graph: MNGraph, node: MNNode) -> bool:
     """Whether a form of an operator in OPENINGS stays as it is."""
     values = graph.values
+    if node.op_type == "BatchNormalization":
+        return bool(node.attrs.get("training_mode", 0))  # statistics of the batch: refused by its name
     if node.op_type == "Gemm":
         return opening_products.gemm_has_layer(graph, node)
     if node.op_type == "ChainerCastReduceSum":

@@ -22,6 +22,14 @@ def parser(description: str | None, name: str) -> argparse.ArgumentParser:
     return made
 
 
+def positive(text: str) -> int:
+    """A whole number above zero, for argparse."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
+    return number
+
+
 def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """Compile options that the command line asks for."""
     return {"option_json": str(arguments.option_json)} if arguments.option_json else {}

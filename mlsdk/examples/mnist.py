@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from mlsdk import Context, MNDevice, storage
-from mlsdk.examples.cli import options_of, parser, run
+from mlsdk.examples.cli import options_of, parser, positive, run
 from mlsdk.examples.mnist_common import MNCoreClassifier, make_eval_step, mnist_loaders
 from mlsdk.examples.mnist_train import BATCH, EVAL_BATCH, make_train_step, prepare, save, train
 
@@ -45,5 +45,5 @@ def main(args: argparse.Namespace) -> dict[str, Any]:
 
 if __name__ == "__main__":
     arguments = parser(__doc__, "mnist")
-    arguments.add_argument("--iterations", type=int, default=937, help="937 are one epoch of MNIST")
+    arguments.add_argument("--iterations", type=positive, default=937, help="937 are one epoch of MNIST")
     run(main, arguments.parse_args())

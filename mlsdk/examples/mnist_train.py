@@ -22,7 +22,7 @@ from mlsdk import (
     storage,
 )
 from mlsdk.compiled import CompiledFunction
-from mlsdk.examples.cli import options_of, parser, run
+from mlsdk.examples.cli import options_of, parser, positive, run
 from mlsdk.examples.mnist_common import DigitLoader, MNCoreClassifier, mnist_loaders
 
 BATCH, EVAL_BATCH = 64, 125
@@ -111,5 +111,5 @@ def _forever(loader: DigitLoader) -> Iterator[dict[str, torch.Tensor]]:
 
 if __name__ == "__main__":
     arguments = parser(__doc__, "mnist_train")
-    arguments.add_argument("--iterations", type=int, default=937, help="937 are one epoch of MNIST")
+    arguments.add_argument("--iterations", type=positive, default=937, help="937 are one epoch of MNIST")
     run(main, arguments.parse_args())

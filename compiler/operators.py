@@ -1,0 +1,37 @@
+"""Which ONNX operators the chip's code generator takes, and the page that lists them.
+
+`python -m compiler.operators > docs/operators.md` renews the page.
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+from compiler.layers.registry import layers
+from compiler.plan.opening import OPENINGS
+
+
+def supported() -> list[str]:
+    """Names of all operators with a layer of their own or made of others that have one, sorted."""
+    return sorted({name for name in (*layers(), *OPENINGS) if not name.startswith("MNCore")} | {"Constant"})
+
+
+def page() -> str:
+    """docs/operators.md."""
+    names = textwrap.fill(", ".join(f"`{name}`" for name in supported()), 120)
+    return f"""# Operators on the chip
+
+Compiled for a board, a graph may use the operators below (after PFVM, which folds and rewrites what it can; PyTorch's
+own operators are opened into these by its exporter). Everything else is refused by name. On `pfvm:*` devices more
+operators run.
+
+{names}
+
+Known limits: shapes are static; random operators have no source on the chip; integers are 32-bit; convolutions and
+poolings lay their windows out in local memory, which suits small images and batches; double precision leaves out Erf,
+Gelu and ReduceProd; a gather or scatter with run-time indices works along one axis.
+"""
+
+
+if __name__ == "__main__":
+    print(page(), end="")
