@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from onnx import helper
 
 from compiler.codegen import Compiled, compile_model
@@ -21,8 +21,6 @@ from tests.compiler.random_graphs import OPERATORS, Drawn, graphs
 from tests.compiler.test_random_graphs import check, few
 from tests.compiler.test_train_step import MOMENTUM, RATE, training_step
 
-#: Operators that are refused by name in double precision.
-SINGLE_ONLY = {"Erf", "Gelu", "ReduceProd"}
 Feeds = dict[str, np.ndarray[Any, Any]]
 
 
@@ -41,7 +39,6 @@ def test_random_graphs(kind: str) -> None:
     @few(2)
     @given(graphs(limit=1024, kinds=(kind, "unary", "binary")))
     def run(drawn: Drawn) -> None:
-        assume(not SINGLE_ONLY & {node.op_type for node in drawn.model.graph.node})
         check(drawn, {"float_dtype": "double"})
 
     run()
