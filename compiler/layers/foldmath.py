@@ -26,12 +26,12 @@ AXES = {Level.L2B: 0, Level.L1B: 1, Level.MAB: 2, Level.PE: 3, Level.W: 5}
 
 @dataclass(frozen=True)
 class FoldMath:
-    """What the stages do.  load: one element; join: two; circuit: any number of them along axis 0."""
+    """What the stages do.  load: one element; join: two; circuit: any number of them along axis 0, if there is one."""
 
     unit: float
     load: Callable[[Grid], Grid]
     join: Callable[[Grid, Grid], Grid]
-    circuit: Callable[[Grid], Grid]
+    circuit: Callable[[Grid], Grid] | None
 
 
 def normalised(values: Grid) -> Grid:
@@ -101,10 +101,6 @@ def _same(values: Grid) -> Grid:
     return values
 
 
-def _no_circuit(parts: Grid) -> Grid:
-    raise NotImplementedError("no reduction circuit multiplies")
-
-
 def _wrapped_sum(parts: Grid) -> Grid:
     return parts.sum(axis=0, dtype=np.int32)
 
@@ -113,7 +109,7 @@ FLOAT_MATH = {
     "Sum": FoldMath(0, normalised, add, sum_circuit),
     "Max": FoldMath(-np.inf, normalised, np.maximum, lambda parts: parts.max(axis=0)),
     "Min": FoldMath(np.inf, normalised, np.minimum, lambda parts: parts.min(axis=0)),
-    "Prod": FoldMath(1, normalised, multiply, _no_circuit),
+    "Prod": FoldMath(1, normalised, multiply, None),
 }
 DOUBLE_MATH = {
     "Sum": FoldMath(0, _normalised_doubles, _add_doubles, _double_circuit),
@@ -176,6 +172,7 @@ def _circuit(math: FoldMath, grid: Grid, axis: int, stages: tuple[int, ...]) -> 
     members = np.arange(grid.shape[axis])
     for bits in stages:
         partners = [flip for flip in range(bits + 1) if flip & ~bits == 0]
+        assert math.circuit is not None  # layers lay products of elements out so that no circuit is needed
         grid = math.circuit(np.stack([np.take(grid, members ^ flip, axis=axis) for flip in partners]))
     return grid
 

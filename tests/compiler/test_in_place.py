@@ -30,7 +30,7 @@ def test_a_state_accumulates_over_runs_without_being_moved() -> None:
     assert (machine.load(board, compiled.outputs["p_new"]).view(np.float32) == 7).all()
 
 
-def test_a_state_of_another_shape_of_layout_keeps_its_place() -> None:
+def test_a_state_that_comes_back_in_another_layout_keeps_its_place() -> None:
     nodes = [helper.make_node("Transpose", ["p"], ["t"], perm=[1, 0]), helper.make_node("Add", ["t", "x"], ["p_new"])]
     model = models.build(
         nodes,
@@ -40,6 +40,6 @@ def test_a_state_of_another_shape_of_layout_keeps_its_place() -> None:
         {"p": np.ones((5, 5), np.float32)},
     )
     compiled = compile_model(model, OPTIONS, updates={"p": "p_new"})
-    same = compiled.params["p"].layout == compiled.outputs["p_new"].layout
-    assert (compiled.report["updated_in_place"] == ["p"]) == same
+    assert compiled.report["updated_in_place"] == []
+    assert compiled.outputs["p_new"].addr != compiled.params["p"].addr
 
