@@ -85,7 +85,7 @@ def compile_model(
         graph.lm_lws = int(LM_WORDS * options["sram_budget"]) // 4 * 2
         label_genes(graph)
     with phases("dtype planner"):
-        choose_implementations(graph, options["CODEGEN_OP_DEF"] or {})
+        unheeded = choose_implementations(graph, options["CODEGEN_OP_DEF"] or {})
         plan_dtypes(graph, options["float_dtype"])
         fold_truth_casts(graph)
         ends = Ends(forms or {}, updates or {})
@@ -115,7 +115,7 @@ def compile_model(
         phases=phases.records,
     )
     compiled.report = build_report(compiled, options, best.addresses, flops(model))
-    compiled.report["options_without_effect"] = options.without_effect()
+    compiled.report["options_without_effect"] = [*options.without_effect(), *unheeded]
     compiled.report["updated_in_place"] = best.in_place
     compiled.report["candidates"] = search.candidates
     compiled.report["chosen"] = {"layout": best.layout, "scheduler": best.scheduler}

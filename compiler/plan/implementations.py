@@ -13,9 +13,10 @@ OF_PRODUCTS = ("PseudoSingle", TRUE_SINGLE)
 CHOICES = {"Gemm": OF_PRODUCTS, "MatMul": OF_PRODUCTS}
 
 
-def choose_implementations(graph: MNGraph, asked: Mapping[str, str]) -> None:
-    """Mark the nodes of operators that have several implementations; other operators are left alone.
+def choose_implementations(graph: MNGraph, asked: Mapping[str, str]) -> list[str]:
+    """Mark the nodes of operators that have several implementations.
 
+    Returns what was asked of other operators and has no effect, e.g. "CODEGEN_OP_DEF Gather", for report.json.
     Raises UnsupportedOperator for an implementation that an operator of CHOICES does not have.
     """
     for op_type, known in CHOICES.items():
@@ -27,3 +28,4 @@ def choose_implementations(graph: MNGraph, asked: Mapping[str, str]) -> None:
         for node in graph.nodes:
             if node.op_type == op_type and name != known[0]:
                 node.attrs[IMPLEMENTATION] = name
+    return sorted(f"CODEGEN_OP_DEF {op_type}" for op_type in asked if op_type not in CHOICES)

@@ -66,3 +66,9 @@ def test_dynamic_shape_names_the_value() -> None:
 def test_tensor_without_elements_is_named(shape: list[int]) -> None:
     with pytest.raises(EmptyTensor, match=rf"'x' of shape \({shape[0]}, {shape[1]}\) has no elements"):
         compile_model(_single("Relu", {"x": ("float", shape)}, ("float", shape)), OPTIONS)
+
+
+def test_implementations_of_operators_that_have_one_only_are_reported() -> None:
+    options = Options.resolve({"envs": {"CODEGEN_OP_DEF": "Gather=GatherBcast,MatMul=PseudoSingle"}}, {})
+    report = compile_model(_gemm(8, 8, 8), options).report
+    assert report["options_without_effect"] == ["CODEGEN_OP_DEF Gather"]
