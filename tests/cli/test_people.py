@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from isa.codes import codes
-from runtime.cli.main import app
+from runtime.cli.application import app
 from tests.cli.command import FIRST, command, ok, refused
 
 Capture = pytest.CaptureFixture[str]
@@ -142,3 +142,17 @@ def test_the_completion_script_is_bash() -> None:
     )
     assert "_MNCORE2_COMPLETE=complete_bash" in done.stdout
     subprocess.run(["bash", "-n"], input=done.stdout, text=True, check=True)
+
+
+def test_an_interrupt_before_the_verb_runs_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while half a second of imports passes: exit code 130, no traceback."""
+    import types
+
+    from runtime.cli import main
+
+    class Interrupted(types.ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "runtime.cli.application", Interrupted("runtime.cli.application"))
+    assert main(["config"]) == 130

@@ -46,7 +46,7 @@ def test_the_suite_and_the_failure_are_real() -> None:
 def test_the_page_names_every_verb_and_page() -> None:
     import typer
 
-    from runtime.cli.main import app
+    from runtime.cli.application import app
 
     for verb in typer.main.get_command(app).commands:  # type: ignore[attr-defined]
         assert f"`{verb}`" in PAGE, verb

@@ -23,7 +23,7 @@ def test_links() -> None:
 
 
 def test_every_verb_is_on_the_page() -> None:
-    from runtime.cli.main import app
+    from runtime.cli.application import app
 
     verbs = {command.name for command in app.registered_commands}
     section = PAGE.read_text().split("## The command")[1]

@@ -76,11 +76,8 @@ def options(
     """A simulator of the MN-Core 2 processor: values exact to the bit, time in cycles."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command (default: the arguments of the process); returns its exit code.
-
-    With MNCORE2_TRACEBACK=1 in the environment an error is raised instead of printed, for those who debug it.
-    """
+def run_application(arguments: Sequence[str] | None = None) -> int:
+    """What `runtime.cli.main` does, once everything is imported."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
