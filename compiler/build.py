@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from compiler.emit.link import emit_program
+from compiler.errors import LocalMemoryFull
 from compiler.graph import MNGraph
 from compiler.phases import Phases
 from compiler.plan.addresses import Addresses, plan_addresses
 from compiler.plan.fork import Template
 from compiler.plan.history import LayoutHistory
 from compiler.plan.in_place import share_addresses
+from compiler.plan.joint import join_small_transfers
 from compiler.plan.memory_check import check_memory
 from compiler.schedulers.placement import Schedule
 
@@ -57,7 +59,7 @@ def build(schedule: Schedule, options: Options, phases: Phases, updates: Mapping
     from isa.assemble import assemble
 
     with phases("address planner"):
-        addresses = plan_addresses(schedule.graph, options["sram_budget"])
+        schedule, addresses = _place(schedule, options, updates)
         in_place = share_addresses(schedule, updates)
         if not options["CODEGEN_IGNORE_LAYOUT_CHECK"]:
             schedule.graph.verify()
@@ -69,6 +71,19 @@ def build(schedule: Schedule, options: Options, phases: Phases, updates: Mapping
     with phases("time model"):
         timing = simulate(program, default_spec())
     return Built(schedule, addresses, program, timing, in_place)
+
+
+def _place(schedule: Schedule, options: Options, updates: Mapping[str, str]) -> tuple[Schedule, Addresses]:
+    """The schedule with joint transfers and its addresses; as it was, where local memory has no room for them."""
+    budget = options["sram_budget"]
+    if options["CODEGEN_USE_MERGE"] > 0 and options["layout_planner"] != "legacy":
+        joined = join_small_transfers(schedule, updates)
+        try:
+            return joined, plan_addresses(joined.graph, budget)
+        except LocalMemoryFull:
+            if joined is schedule:
+                raise
+    return schedule, plan_addresses(schedule.graph, budget)
 
 
 def graph_text(schedule: Schedule) -> str:

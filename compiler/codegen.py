@@ -81,7 +81,7 @@ def compile_model(
 
     phases = Phases(watcher)
     with phases("import"):
-        graph = import_model(model)
+        graph = import_model(model, updates or {})
         graph.lm_lws = int(LM_WORDS * options["sram_budget"]) // 4 * 2
         label_genes(graph)
     with phases("dtype planner"):

@@ -124,20 +124,25 @@ def download(
         for first, count in part:
             l2 = (k + 1) % 2 * L2BM_HALF + (route.l2_count(first - begin) if first > begin else 0)
             number += 1
-            _l2_to_l1(asm, route, l2, number % 2, count)
-            _l1_to_pe(asm, route, number % 2, lm, addr + 2 * first, count)
+            l2_to_l1(asm, route, l2, number % 2, count)
+            l1_to_pe(asm, route, number % 2, lm, addr + 2 * first, count)
 
 
-def upload(asm: Asm, route: Route, lm: str, addr: int, dram: int) -> None:
-    """Local memory -> DRAM image; returns with all transfers completed."""
+def upload(asm: Asm, route: Route, lm: str, addr: int, dram: int, half: int = 0) -> None:
+    """Local memory -> DRAM image; returns with all transfers completed.
+
+    half: the half of the buffers that is filled first; where uploads that follow each other take turns, the second is
+    gathered while the first is on its way.
+    """
     pending: list[list[int]] = []
     for k, (first, count) in enumerate(route.ranges()):
         if k >= 2:
             for tag in pending[k - 2]:
                 asm.wait(tag)
-        pe_to_l1(asm, route, k % 2, lm, addr + 2 * first, count)
-        l1_to_l2(asm, route, k % 2, count)
-        pending.append(_l2_to_dram(asm, route, dram, k % 2, first, count))
+        buffer = (k + half) % 2
+        pe_to_l1(asm, route, buffer, lm, addr + 2 * first, count)
+        l1_to_l2(asm, route, buffer, count)
+        pending.append(_l2_to_dram(asm, route, dram, buffer, first, count))
     asm.wait_all()
 
 
@@ -165,7 +170,8 @@ def _l2_to_dram(asm: Asm, route: Route, dram: int, half: int, first: int, count:
     return [asm.mv(UP[route.l2b], size, f"$lc{buffer}{bank or bank0} $d{dst}") for bank, dst, size in moves]
 
 
-def _l2_to_l1(asm: Asm, route: Route, l2: int, half: int, count: int) -> None:
+def l2_to_l1(asm: Asm, route: Route, l2: int, half: int, count: int) -> None:
+    """What `count` addresses of every PE get, from long word `l2` of L2BM to half `half` of L1BM."""
     l1, total = half * L1BM_HALF, count * route.per_address
     if route.l1b_split:
         for k in range(round_up(total, 32) // 32):
@@ -175,9 +181,10 @@ def _l2_to_l1(asm: Asm, route: Route, l2: int, half: int, count: int) -> None:
             asm.op(f"l2bmb $lc{l2 + 64 * k} $lb{l1 + 64 * k}")
 
 
-def l1_to_l2(asm: Asm, route: Route, half: int, count: int) -> None:
-    """`count` addresses of every PE from half `half` of L1BM to that half of L2BM."""
-    l2, l1, total = half * L2BM_HALF, half * L1BM_HALF, count * route.per_address
+def l1_to_l2(asm: Asm, route: Route, half: int, count: int, l2: int | None = None) -> None:
+    """`count` addresses of every PE from half `half` of L1BM to that half of L2BM, or to where `l2` says."""
+    l2 = half * L2BM_HALF if l2 is None else l2
+    l1, total = half * L1BM_HALF, count * route.per_address
     if route.l1b_split:
         for k in range(round_up(total, 32) // 32):
             asm.op(f"l2bmd $lb{l1 + 32 * k} $lc{l2 + 256 * k}")
@@ -186,7 +193,8 @@ def l1_to_l2(asm: Asm, route: Route, half: int, count: int) -> None:
             asm.op(f"l2bm@0 $lb{l1 + 64 * k} $lc{l2 + 64 * k}")
 
 
-def _l1_to_pe(asm: Asm, route: Route, half: int, lm: str, addr: int, count: int) -> None:
+def l1_to_pe(asm: Asm, route: Route, half: int, lm: str, addr: int, count: int) -> None:
+    """`count` addresses of every PE from half `half` of L1BM to word address `addr` on."""
     l1 = half * L1BM_HALF
     if route.mab_split:
         for k in range(0, count, 4):
@@ -264,8 +272,8 @@ def add_up(asm: Asm, route: Route, source: tuple[str, int], target: tuple[str, i
     for first, count in route.ranges():
         pe_to_l1(asm, route, 0, source[0], source[1] + 2 * first, count)
         _sum_l1(asm, route, 0, count, prec)
-        _l2_to_l1(asm, route, 0, 0, count)
-        _l1_to_pe(asm, route, 0, target[0], target[1] + 2 * first, count)
+        l2_to_l1(asm, route, 0, 0, count)
+        l1_to_pe(asm, route, 0, target[0], target[1] + 2 * first, count)
 
 
 def add_up_to_dram(asm: Asm, route: Route, source: tuple[str, int], dram: int, prec: str, *, levels: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
@@ -9,6 +10,7 @@ from typing import ClassVar
 from compiler.emit.asm import Asm
 from compiler.emit.deal import download_dealt
 from compiler.emit.elementwise import emit_copy
+from compiler.emit.joint import Part, download_together, upload_together
 from compiler.emit.transfer import Route, download, download_to_both_banks, upload
 from compiler.graph import MNGraph, MNNode
 from compiler.layers.base import Assignment, EmitContext, Layer, Raw, SliceAxis, same_axes
@@ -40,7 +42,7 @@ class Move(Layer):
         return same_axes(node, graph)
 
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
-        return [inputs[0]]
+        return list(inputs)
 
 
 def _route(graph: MNGraph, name: str) -> Route:
@@ -49,12 +51,27 @@ def _route(graph: MNGraph, name: str) -> Route:
     return Route.of(layout)
 
 
+def _parts(inside: Sequence[str], stored: Sequence[str], ctx: EmitContext) -> list[Part]:
+    """The values of a joint transfer, by the names they have in local memory and in DRAM."""
+    places = [ctx.stream(name) for name in inside]
+    return [
+        Part(_route(ctx.graph, name), ctx.dram(home), place.lm, place.addr)
+        for name, home, place in zip(inside, stored, places, strict=True)
+    ]
+
+
 class Download(Move):
-    """DRAM -> LM."""
+    """DRAM -> LM; of several values behind each other in DRAM by one transfer."""
 
     op_types: ClassVar[tuple[str, ...]] = ("MNCoreDownload",)
 
+    def adjacent(self, node: MNNode) -> Sequence[int]:
+        return range(len(node.inputs)) if len(node.inputs) > 1 else ()
+
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
+        if len(node.inputs) > 1:
+            download_together(asm, _parts(node.outputs, node.inputs, ctx))
+            return
         place = ctx.stream(node.outputs[0])
         download(asm, _route(ctx.graph, node.outputs[0]), ctx.dram(node.inputs[0]), place.lm, place.addr)
 
@@ -129,14 +146,19 @@ class DealtDownload(SpreadDownload):
 
 
 class Upload(Move):
-    """LM -> DRAM."""
+    """LM -> DRAM; of several values that lie behind each other there by one transfer."""
 
     op_types: ClassVar[tuple[str, ...]] = ("MNCoreUpload",)
     to_dram: ClassVar[bool] = True
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
+        if len(node.inputs) > 1:
+            upload_together(asm, _parts(node.inputs, node.outputs, ctx))
+            return
         place = ctx.stream(node.inputs[0])
-        upload(asm, _route(ctx.graph, node.inputs[0]), place.lm, place.addr, ctx.dram(node.outputs[0]))
+        earlier = itertools.takewhile(lambda other: other is not node, ctx.graph.nodes)
+        half = sum(other.op_type == node.op_type for other in earlier) % 2
+        upload(asm, _route(ctx.graph, node.inputs[0]), place.lm, place.addr, ctx.dram(node.outputs[0]), half)
 
 
 class Identity(Move):

@@ -3,7 +3,7 @@
 LM: a value lives from the node that makes it to the last node that reads it or one of its aliases; it gets the
 lowest free multiple of two long words.  DRAM: inputs by name, then parameters, then what the program stores, in
 slots of 1,024 long words (compiler.md 6); spilled intermediates grow down from 526,869,888.  Parameters that layers
-want behind each other lie so from a multiple of the size of L2BM on, without gaps.
+want behind each other lie so, those that are streamed from a multiple of the size of L2BM on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from compiler.graph import Location, MNGraph, MNNode, MNValue
 from compiler.graph.value import DRAM_LWS, LM_WORDS
 from compiler.layers.registry import layer_of
 from compiler.layout import ImageError
-from compiler.layout.image import DramImage
+from compiler.layout.image import SLOT_LWS, DramImage
 
 SPILL_TOP = DRAM_LWS - 10_000_000
 MOVES = frozenset({"MNCoreDownload", "MNCoreSlicedDownload", "MNCoreLayoutSwitch", "MNCoreRefillPadding", "Identity"})
@@ -45,21 +45,25 @@ def plan_addresses(graph: MNGraph, sram_budget: float = 1.0) -> Addresses:
 def _plan_dram(graph: MNGraph, plan: Addresses) -> None:
     next_free, spill = 0, SPILL_TOP
     made = [name for node in graph.nodes for name in node.outputs]
-    run = _adjacent(graph)
-    for name in (*sorted(graph.inputs), *(p for p in graph.params if p not in run), *run, *made):
+    runs = _adjacent(graph)
+    inside = {name for run in runs for name in run[:-1]}
+    adjacent = [name for run in runs for name in run]
+    for name in (*sorted(graph.inputs), *(p for p in graph.params if p not in adjacent), *adjacent, *made):
         value = graph.values[name]
         if value.loc is not Location.DRAM or value.parent is not None:
             continue
         image = _image(value)
-        slot = round_up(image.lws_per_group, MV_UNIT) if name in run[:-1] else image.slot_lws
-        if name in run[:1]:
+        slot = image.lws_per_group if name in inside else image.slot_lws
+        if name in inside and name in runs[-1]:
+            slot = round_up(slot, MV_UNIT)
+        if name in runs[-1][:1]:
             next_free = round_up(next_free, L2BM_LWS)
         if name in made and name not in graph.outputs:
             spill -= slot
             value.addr = spill
         else:
             value.addr = next_free
-            next_free += slot
+            next_free = next_free + slot if name in inside else round_up(next_free + slot, SLOT_LWS)
         if next_free > spill:
             raise DoesNotFit(
                 f"value {name!r} needs {slot} long words of DRAM per group; {spill - next_free + slot} are left"
@@ -72,10 +76,18 @@ def _plan_dram(graph: MNGraph, plan: Addresses) -> None:
             _place_slices(graph, node.outputs[0], node.inputs)
 
 
-def _adjacent(graph: MNGraph) -> list[str]:
-    """The parameters that layers want behind each other."""
-    nodes = [node for node in graph.nodes if node.op_type != "Constant"]
-    return [node.inputs[k] for node in nodes for k in layer_of(node).adjacent(node) if node.inputs[k] in graph.params]
+def _adjacent(graph: MNGraph) -> list[list[str]]:
+    """The parameters that lie behind each other: of each joint download, and last those that other layers want so."""
+    runs: list[list[str]] = []
+    wanted: list[str] = []
+    for node in graph.nodes:
+        if node.op_type != "Constant":
+            names = [node.inputs[k] for k in layer_of(node).adjacent(node) if node.inputs[k] in graph.params]
+            if node.op_type == "MNCoreDownload":
+                runs.append(names)
+            else:
+                wanted += names
+    return [*runs, wanted]
 
 
 def _place_slices(graph: MNGraph, whole: str, slices: list[str]) -> None:

@@ -1,15 +1,19 @@
-"""Constants of one element that element-wise operators read become immediates of the code (attribute `scalars`)."""
+"""Constants whose elements are all alike become immediates of the element-wise operators that read them (`scalars`)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
-from compiler.graph import MNGraph
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.graph import MNGraph, MNNode
 from compiler.layers.elementwise import scalar_inputs
 
 
 def inline_scalars(graph: MNGraph, changing: Collection[str]) -> None:
-    """Move constants of one element into the nodes that can take them, and drop those that nothing reads any more.
+    """Move uniform constants into the nodes that can take them, and drop those that nothing reads any more.
 
     `changing`: parameters, whose contents may change between calls; they stay tensors.
     """
@@ -19,12 +23,23 @@ def inline_scalars(graph: MNGraph, changing: Collection[str]) -> None:
         for position in scalar_inputs(node):
             name = node.inputs[position]
             data = graph.values[name].constant if name in constant else None
-            if data is None or data.size != 1 or given == 1:
+            if data is None or given == 1 or not _uniform(data) or not _shape_stays(node, position, graph):
                 continue
             given -= 1
-            node.attrs.setdefault("scalars", {})[position] = data.ravel()[0].item()
+            node.attrs.setdefault("scalars", {})[position] = data.flat[0].item()
             node.inputs[position] = ""
     read = {name for node in graph.nodes for name in node.used} | set(graph.outputs)
     for name in [name for name in graph.params if name in constant and name not in read]:
         graph.params.remove(name)
         del graph.values[name]
+
+
+def _uniform(data: NDArray[Any]) -> bool:
+    """Whether all elements have the same bits."""
+    return data.size > 0 and bool((data.view(f"V{data.itemsize}") == data.flat[0].view(f"V{data.itemsize}")).all())
+
+
+def _shape_stays(node: MNNode, position: int, graph: MNGraph) -> bool:
+    """Whether the operands beside this one have the result's shape among them."""
+    others = [graph.values[name].shape for k, name in enumerate(node.inputs) if name and k != position]
+    return np.broadcast_shapes(*others) == tuple(graph.values[node.outputs[0]].shape)

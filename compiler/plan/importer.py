@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,10 @@ INTEGER_TYPES = {
 }
 
 
-def import_model(model: onnx.ModelProto) -> MNGraph:
+def import_model(model: onnx.ModelProto, updated: Collection[str] = ()) -> MNGraph:
     """The graph of a model whose value_info is complete.
+
+    updated: initializers that are parameters although the model does not mark them, since calls change them.
 
     Initializers that layers read as tensors become `params` with their data as `constant`; those of IMMEDIATES
     become Constant nodes at IMM; one that is read in both ways becomes both.  Raises CompilerError for values without
@@ -67,7 +70,7 @@ def import_model(model: onnx.ModelProto) -> MNGraph:
         if info.name not in constants:
             _add(graph, info.name, infos)
             graph.inputs.append(info.name)
-    parameters = {info.name for info in model.graph.value_info if _is_parameter(info)}
+    parameters = {*updated, *(info.name for info in model.graph.value_info if _is_parameter(info))}
     immediate, shared = _immediate_names(model, parameters)
     for name, data in constants.items():
         code = onnx.helper.np_dtype_to_tensor_dtype(data.dtype)

@@ -119,6 +119,26 @@ def test_constants_of_one_element_become_immediates() -> None:
     np.testing.assert_array_equal(got["top"], np.maximum(np.maximum(got["y"], 2.5), x))
 
 
+@pytest.mark.parametrize(("x_shape", "c_shape", "inlined"), [((5, 7), (5, 7), True), ((5, 1), (5, 7), False)])
+def test_uniform_constants_become_immediates_where_they_do_not_give_the_shape(
+    x_shape: Sequence[int], c_shape: Sequence[int], inlined: bool
+) -> None:
+    x = sample(np.random.default_rng(7), "f", x_shape)
+    nodes = [helper.make_node("Sub", ["x", "c"], ["y"])]
+    compiled, got = run(nodes, {"x": x}, {"y": ("f", (5, 7))}, constants={"c": np.full(c_shape, 1.25, np.float32)})
+    assert (compiled.params == {}) == inlined
+    np.testing.assert_array_equal(got["y"], np.broadcast_to(x, (5, 7)) - np.float32(1.25))
+
+
+def test_zeros_of_both_signs_are_not_uniform() -> None:
+    x = np.zeros((2, 2), np.float32)
+    zeros = np.array([[0.0, -0.0], [-0.0, 0.0]], np.float32)
+    nodes = [helper.make_node("Where", ["b", "x", "c"], ["y"])]
+    feeds = {"b": np.zeros((2, 2), bool), "x": x}
+    _, got = run(nodes, feeds, {"y": ("f", (2, 2))}, constants={"c": zeros})
+    np.testing.assert_array_equal(np.signbit(got["y"]), np.signbit(zeros))
+
+
 def test_chain_after_a_broadcast_keeps_the_layout_of_the_result() -> None:
     """No layout switch anywhere: every free input takes the projection of what it meets."""
     rng = np.random.default_rng(6)
