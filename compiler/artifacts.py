@@ -20,7 +20,7 @@ from compiler.schedulers.schedule import SCHEDULERS, spill_opt
 if TYPE_CHECKING:
     import onnx
 
-    from compiler.codegen import Compiled
+    from compiler.compiled import Compiled
     from compiler.options import Options
     from compiler.pfvm.pipeline import Pass
 

@@ -73,10 +73,15 @@ def build(schedule: Schedule, options: Options, phases: Phases, updates: Mapping
     return Built(schedule, addresses, program, timing, in_place)
 
 
+def layout_planner(options: Options) -> str:
+    """The layout planner in force."""
+    return "lpz" if options["CODEGEN_LAYOUT_PLANNER_Z"] else str(options["layout_planner"])
+
+
 def _place(schedule: Schedule, options: Options, updates: Mapping[str, str]) -> tuple[Schedule, Addresses]:
     """The schedule with joint transfers and its addresses; as it was, where local memory has no room for them."""
     budget = options["sram_budget"]
-    if options["CODEGEN_USE_MERGE"] > 0 and options["layout_planner"] != "legacy":
+    if options["CODEGEN_USE_MERGE"] > 0 and layout_planner(options) != "legacy":
         joined = join_small_transfers(schedule, updates)
         try:
             return joined, plan_addresses(joined.graph, budget)

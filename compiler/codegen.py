@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from compiler.graph import MNGraph
+from compiler.compiled import Compiled
 from compiler.graph.value import LM_WORDS
 from compiler.iospec import IOSpec
 from compiler.nodesim import ResultStore
 from compiler.phases import Phases, Watcher, unwatched
 from compiler.plan.dtypes import plan_dtypes
 from compiler.plan.ends import Ends, Form
-from compiler.plan.fork import Template
 from compiler.plan.genes import label_genes
-from compiler.plan.history import LayoutHistory
 from compiler.plan.implementations import choose_implementations
 from compiler.plan.importer import import_model
 from compiler.plan.layout_spec import LayoutSpecs
@@ -31,35 +27,6 @@ if TYPE_CHECKING:
     import onnx
 
     from compiler.options import Options
-    from hw.model import Timing
-    from hw.program import Program
-
-
-@dataclass
-class Compiled:
-    """A finished compilation.
-
-    program: decoded VSM, its text in `program.source`.  inputs, outputs, params: specs by ONNX name.
-    stored: output -> value of the graph that holds it.  values: data
-    of the params in the framework's dtype.  images: params that are a second image of another one -> that one.
-    report: content of report.json.  search: what was compared.  history: how the layouts came about.  sliced: the
-    template of time slices (None when nothing is cut) and its planned graph.
-    """
-
-    program: Program
-    inputs: dict[str, IOSpec]
-    outputs: dict[str, IOSpec]
-    stored: dict[str, str]
-    params: dict[str, IOSpec]
-    images: dict[str, str]
-    values: dict[str, NDArray[Any]]
-    report: dict[str, Any]
-    graph: MNGraph
-    timing: Timing
-    search: Search
-    history: LayoutHistory
-    sliced: tuple[Template | None, MNGraph]
-    phases: list[dict[str, Any]] = field(default_factory=list)
 
 
 def compile_model(

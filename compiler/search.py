@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from compiler.build import Built, build, graph_text
+from compiler.build import Built, build, graph_text, layout_planner
 from compiler.errors import CompilerError, DoesNotFit
 from compiler.graph import MNGraph, to_l3ir
 from compiler.nodesim import ResultStore, SimulationSettings, simulate_nodes
@@ -74,22 +74,19 @@ class Search:
     def _every(self) -> bool:
         return bool(self.options["CODEGEN_FIND_BEST_COMPILE_OPTIONS"])
 
-    @property
-    def _planner(self) -> str:
-        return "lpz" if self.options["CODEGEN_LAYOUT_PLANNER_Z"] else str(self.options["layout_planner"])
-
     def _spreads(self, graph: MNGraph) -> list[list[MNGraph]]:
         """The ways to spread matrix products: all to be compared, or one after the other until one can be built."""
         options = self.options
         found = variants(graph)
         if options["CODEGEN_GEMM_FORCE_CHANNEL_SPLIT"]:
             found = found[1:] or found
-        wide = self._planner == "lpz" or self._every or options["CODEGEN_FIND_BETTER_COMPILE_OPTIONS"]
+        wide = layout_planner(options) == "lpz" or self._every or options["CODEGEN_FIND_BETTER_COMPILE_OPTIONS"]
         return [found] if wide else [[one] for one in found]
 
     def _plans(self, spread: list[MNGraph]) -> Iterator[Plan]:
         """The graphs with layouts, in every way that is to be compared, each different one once."""
-        ways = (False, True) if self._planner == "lpz" or self._every else (self._planner == "bidi",)
+        planner = layout_planner(self.options)
+        ways = (False, True) if planner == "lpz" or self._every else (planner == "bidi",)
         seen: set[str] = set()
         for number, variant in enumerate(spread):
             for both in ways:

@@ -49,7 +49,7 @@ def warn_about_other(target: Path, fingerprint: str) -> None:
     """Log a notice if `target` holds artifacts of a different compilation, which will be replaced (mlsdk.md 17.4)."""
     listing = _read_listing(target)
     if listing is not None and listing.get("fingerprint") != fingerprint:
-        _log.warning("%s holds the artifacts of a different compilation; they are replaced when this one is done", target)
+        _log.warning("%s holds artifacts of a different compilation; they are replaced when this one is done", target)
 
 
 def _publish(stage: Path, target: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from compiler.codegen import Compiled
+    from compiler.compiled import Compiled
     from compiler.options import Options
 
 

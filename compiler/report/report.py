@@ -11,7 +11,7 @@ from compiler.report.work import LayerWork, layer_work
 from hw.program import Mv, Step
 
 if TYPE_CHECKING:
-    from compiler.codegen import Compiled
+    from compiler.compiled import Compiled
     from compiler.options import Options
     from compiler.plan.addresses import Addresses
     from hw.spec import ChipSpec

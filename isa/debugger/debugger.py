@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from hw.engine import EngineError
 from hw.lockstep import Kind, Lockstep, Moment, Observer
 from hw.lockstep.cells import Spot
 from hw.program import Debug, Mv, Program
-from hw.sanitizer.runtime import Area, Finding, Sanitizer, SanitizerError
+from hw.sanitizer.runtime import Area, Finding, Sanitizer
 from hw.spec import ChipSpec
 from hw.state.board import Board
 from isa.assemble import assemble
@@ -19,17 +18,14 @@ from isa.debugger.areas import debug_areas
 from isa.debugger.breakpoints import Breakpoint, LineBreak, WriteBreak
 from isa.debugger.diff import Difference, first_difference
 from isa.debugger.effects import Effects
-from isa.debugger.errors import DebuggerError
+from isa.debugger.errors import RUN_ERRORS, DebuggerError
 from isa.debugger.places import parse_pe, parse_place
 from isa.debugger.record import KEPT, Access, Entry, Recorder
 from isa.debugger.values import Row, lines, read_rows
 from isa.dump import debug_handler
 from isa.dump.handler import PdmDump
 from isa.dump.statement import parse_debug
-from isa.errors import AsmWarning, IsaError
-
-RUN_ERRORS = (EngineError, SanitizerError, IsaError)
-"""What ends a run: the machine refuses to go on, a strict sanitizer, a dump that cannot be made."""
+from isa.errors import AsmWarning
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from hw.lockstep.cells import Spot
 from hw.lockstep.stores import PE_MEMORIES, Store, array_of
 from hw.program import Mv, Program
 from hw.state.board import Board
+from isa.debugger.errors import RUN_ERRORS
 
 if TYPE_CHECKING:
     from isa.debugger.debugger import Debugger
@@ -97,8 +98,6 @@ class _Side:
 
     def line(self) -> None:
         """Advance to behind the next line, or to the end."""
-        from isa.debugger.debugger import RUN_ERRORS
-
         run, recorder = self._debugger._run, self._debugger._recorder
         recorder.follow = True
         while not self.ended and self.error is None:

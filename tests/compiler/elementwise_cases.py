@@ -9,7 +9,8 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.graph import decode
 from compiler.layers.reference import run_reference
 from compiler.options import Options

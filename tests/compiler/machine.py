@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.codegen import Compiled
+from compiler.compiled import Compiled
 from compiler.graph import encode
 from compiler.iospec import IOSpec
 from compiler.layout.image import DramImage

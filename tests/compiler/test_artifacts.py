@@ -12,7 +12,8 @@ import pytest
 import zstandard
 
 from compiler.artifacts import optimize_logged, write_artifacts
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.graph import MNGraph, parse_l3ir
 from compiler.options import Options
 from compiler.report.html import table_page

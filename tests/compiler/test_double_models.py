@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from onnx import helper
 
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.graph import decode
 from compiler.layers.reference import run_reference
 from compiler.options import Options

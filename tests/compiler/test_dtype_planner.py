@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from compiler.codegen import Compiled
+from compiler.compiled import Compiled
 from compiler.graph import MNType
 from compiler.layout import Layout
 from compiler.layout.words import narrow, widen

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from onnx import ModelProto, helper
 
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.options import Options
 from hw.engine import execute
 from hw.program import Mv

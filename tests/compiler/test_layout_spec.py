@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.errors import LayoutSpecError
 from compiler.layers.reference import run_reference
 from compiler.layout import Layout

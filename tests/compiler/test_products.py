@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from onnx import helper
 
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.layers.halfmath import half_to_float
 from compiler.layers.reference import run_reference
 from compiler.options import Options

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.layers.reference import run_reference
 from compiler.options import Options
 from tests.compiler import machine, models

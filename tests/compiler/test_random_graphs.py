@@ -15,7 +15,8 @@ import torch
 from hypothesis import HealthCheck, assume, given, settings
 from numpy.typing import NDArray
 
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.errors import DoesNotFit
 from compiler.graph import MNType
 from compiler.layers.base import raw_float

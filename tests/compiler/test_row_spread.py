@@ -7,7 +7,8 @@ import onnx
 import pytest
 from onnx import helper
 
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.layers.halfmath import half_to_float
 from compiler.layers.reference import run_reference
 from compiler.layout import PadLayout

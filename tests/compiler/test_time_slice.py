@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from compiler.artifacts import write_artifacts
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.errors import DoesNotFit, TooManySlices
 from compiler.graph import encode, parse_l3ir, to_l3ir
 from compiler.layers.reference import run_reference

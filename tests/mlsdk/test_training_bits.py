@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from compiler.artifacts import optimize_logged
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.frontend import export
 from compiler.graph import decode
 from compiler.layers.reference import run_reference

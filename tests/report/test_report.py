@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.graph import Location
 from compiler.options import Options
 from compiler.report.load import ReportError, check_report, load_report

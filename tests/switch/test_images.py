@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from onnx import helper
 
 import mlsdk
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.layers.reference import run_reference
 from compiler.options import Options
 from tests.compiler import machine, models
