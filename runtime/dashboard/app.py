@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from runtime.dashboard import downloads, pages
+from runtime.dashboard import downloads, netron, pages
 from runtime.dashboard.folder import CodegenFolder, FileProblem
 from runtime.dashboard.render import render
 
@@ -59,6 +59,8 @@ def make_app(folder: Path, hosts: Sequence[str] = ()) -> Starlette:
             Route("/data/timeline", downloads.timeline),
             Route("/raw/{name:path}", downloads.raw),
             Route("/perfetto/{name:path}", downloads.perfetto),
+            Route(f"{netron.APP}/{{name:path}}", netron.app),
+            Route(f"{netron.MODEL}/{{name:path}}", netron.model),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
         middleware=[Middleware(_Headers), Middleware(TrustedHostMiddleware, allowed_hosts=allowed)],

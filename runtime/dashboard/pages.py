@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from compiler.layout import Place
-from runtime.dashboard import summary
+from runtime.dashboard import netron, summary
 from runtime.dashboard.downloads import load_timeline
 from runtime.dashboard.drawing import WINDOW, draw
 from runtime.dashboard.folder import MIB, CodegenFolder, FileProblem
@@ -177,6 +177,15 @@ def _graph(request: Request) -> Response:
     )
 
 
+def _netron(request: Request) -> Response:
+    """A file in Netron; what cannot be read is said here, in more words than Netron has for it."""
+    folder = folder_of(request)
+    files, name = _onnx_files(folder, request)
+    problems: list[str] = []
+    address = _attempt(problems, lambda: (netron.app_folder(), load_onnx(folder, name), netron.address(name))[-1], "")
+    return render(request, "netron.html", title="Netron", files=files, name=name, address=address, problems=problems)
+
+
 def _layout(request: Request) -> Response:
     folder = folder_of(request)
     query = request.query_params
@@ -263,6 +272,7 @@ PAGES = (
     Page("/stats", _stats),
     Page("/timeline", _timeline),
     Page("/graph", _graph),
+    Page("/netron", _netron),
     Page("/nodes", _nodes),
     Page("/layout", _layout),
     Page("/tools", _tools),

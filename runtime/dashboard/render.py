@@ -18,6 +18,7 @@ NAVIGATION = {
     "/stats": "Perf Stats",
     "/timeline": "Timeline",
     "/graph": "Graph",
+    "/netron": "Netron",
     "/nodes": "Node",
     "/layout": "Layout explorer",
     "/tools": "HTML tools",

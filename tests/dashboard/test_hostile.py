@@ -17,10 +17,11 @@ import onnx
 import pytest
 from onnx import helper
 
+from runtime.dashboard import pages
 from runtime.dashboard.folder import MOST_TEXT, CodegenFolder, FileProblem
 
 Clients = Callable[[Path], Any]
-PAGES = ("/", "/layers", "/layer/0", "/stats", "/timeline", "/graph", "/nodes", "/layout", "/tools", "/logs", "/files")
+PAGES = tuple(page.path.replace("{number}", "0") for page in pages.PAGES)
 EVIL = """<script>alert('1')</script>"><img src=x onerror=alert(2)>"""
 
 
@@ -122,7 +123,7 @@ def test_everything_is_escaped(changeable: Path, client_of: Clients) -> None:
     for path in (*PAGES, *files, f"/nodes?q={EVIL}", f"/layout?value={EVIL}", f"/{EVIL}"):
         page = client.get(path).text
         assert "<script>alert" not in page and "<img" not in page.replace('<img src="/plot/', ""), path
-        assert "&lt;script&gt;" in page or path in ("/layout", "/tools", "/graph", "/nodes"), path
+        assert "&lt;script&gt;" in page or path in ("/layout", "/tools", "/graph", "/netron", "/nodes"), path
 
 
 def test_huge_files(tmp_path: Path, client_of: Clients) -> None:

@@ -15,9 +15,10 @@ import pytest
 
 from compiler.graph import parse_l3ir
 from runtime.cli.output import cell_text
+from runtime.dashboard import pages
 
 Clients = Callable[[Path], Any]
-PAGES = ("/", "/layers", "/layer/0", "/stats", "/timeline", "/graph", "/nodes", "/layout", "/tools", "/logs", "/files")
+PAGES = tuple(page.path.replace("{number}", "0") for page in pages.PAGES)
 
 
 def rows(page: str) -> list[list[str]]:
