@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from runtime.cli.arguments import Json
-from runtime.cli.errors import CommandError, existing
+from runtime.cli.errors import CommandError, UsageError, existing
 from runtime.cli.output import print_json, say
+from runtime.cli.report_short import print_short
 from runtime.cli.report_view import Sum, print_report, sums
 
 REPORT, APP = "report.json", "model.app"
@@ -23,15 +24,23 @@ def add_to(app: typer.Typer) -> None:
 
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A codegen_dir, its report.json or model.app.")],
+    every: Annotated[bool, typer.Option("--all", help="Every section of the report, in full width.")] = False,
+    top: Annotated[
+        int | None, typer.Option("--top", min=1, metavar="N", help="Only the N slowest layers, the slowest first.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print the report of a compilation, and check that layers and causes add up to the cycles."""
+    if every and top is not None:
+        raise UsageError("--top shortens the table of layers; --all shows everything: give one of them")
     content = read_report(existing(folder, "folder"))
     checks = sums(content)
     if json:
         print_json({**content, "adds_up": all(check.holds for check in checks), "sums": [_plain(c) for c in checks]})
-    else:
+    elif every:
         print_report(content)
+    else:
+        print_short(content, top)
     wrong = [check for check in checks if not check.holds]
     if wrong:
         raise CommandError(
@@ -39,7 +48,8 @@ def report(
         )
     if not json and checks:
         names = dict.fromkeys(check.section.split("[")[0] for check in checks)
-        say(f"{', '.join(names)} add up to {content['vsm_cycles']:,} cycles")
+        more = "" if every else "; --all shows units, bytes, roofline and causes of each layer"
+        say(f"{', '.join(names)} add up to {content['vsm_cycles']:,} cycles{more}")
 
 
 def read_report(path: Path) -> dict[str, Any]:

@@ -89,9 +89,30 @@ def test_report_adds_up(capsys: Capture, compiled: Path) -> None:
     assert data["adds_up"] is True
     assert {"layers", "causes"} <= {check["section"] for check in data["sums"]}
     assert all(check["cycles"] == check["expected"] for check in data["sums"])
-    table = ok(capsys, "report", compiled / "model.app")
+    table = ok(capsys, "report", compiled / "model.app", "--all")
     assert "add up to" in table.err
     assert all(row["name"] in table.out for row in written["layers"])
+
+
+def test_report_fits_a_screen_and_names_one_bound(capsys: Capture, compiled: Path) -> None:
+    written = json.loads((compiled / "report.json").read_text())
+    shown = ok(capsys, "report", compiled)
+    assert max(map(len, shown.out.splitlines())) <= 100 and "--all" in shown.err
+    lines = [line.split() for line in shown.out.splitlines()]
+    start = next(at for at, words in enumerate(lines) if words[:2] == ["layer", "cycles"]) + 2
+    for words, layer in zip(lines[start:], written["layers"], strict=False):
+        assert words[0].startswith(layer["op_type"][:8])  # long names lose their middle
+        assert f"{layer['cycles']:,}" in words and f"{max(layer['lower_bounds'].values()):,}" in words
+    assert lines[start + len(written["layers"]) + 1][:2] == ["all", f"{written['vsm_cycles']:,}"]
+    assert shown.out.count("bound:") == 1 and f"{max(written['lower_bounds'].values()):,} by " in shown.out
+    slowest = sorted((layer["cycles"] for layer in written["layers"]), reverse=True)[:2]
+    lines = [line.split() for line in ok(capsys, "report", compiled, "--top", 2).out.splitlines()]
+    start = next(at for at, words in enumerate(lines) if words[:2] == ["layer", "cycles"]) + 2
+    assert [next(word for word in words[3:] if "." not in word) for words in lines[start : start + 2]] == [
+        f"{cycles:,}" for cycles in slowest
+    ]
+    assert lines[start + 3][:2] == ["these", f"{sum(slowest):,}"]
+    assert "give one of them" in refused(capsys, 2, "report", compiled, "--top", 2, "--all")
 
 
 def test_report_shows_what_it_does_not_know_and_refuses_what_does_not_add_up(capsys: Capture, tmp_path: Path) -> None:
@@ -104,8 +125,12 @@ def test_report_shows_what_it_does_not_know_and_refuses_what_does_not_add_up(cap
         "notes": ["one", "two"],
     }
     path.write_text(json.dumps(content))
-    shown = ok(capsys, "report", tmp_path).out
+    shown = ok(capsys, "report", tmp_path, "--all").out
     assert all(word in shown for word in ("roofline", "intensity", "1.5", "dram", "two"))
+    short = ok(capsys, "report", tmp_path).out
+    assert "drain" in short and "roofline" not in short
+    path.write_text(json.dumps({"vsm_cycles": 10, "layers": [], "bounds": 7}))
+    assert "10" in ok(capsys, "report", tmp_path).out
     content["layers"][0]["by_cause"]["drain"] = 2  # type: ignore[index]
     path.write_text(json.dumps(content))
     message = refused(capsys, 1, "report", tmp_path)
