@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from runtime.errors import MLSDKError
 from runtime.figures import Draw, available, figure_bytes, write_figure
+from runtime.report_words import COLOURS, WHERE
 from runtime.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -20,15 +22,8 @@ PLOTS = ("roofline", "layers", "utilisation")
 _MOST_LAYERS = 40
 _BINS = 200
 _UNITS = ("ALU", "MAU", "L1BM", "L2BM", "DRAM g0")
-_COLOURS = {
-    "compute": "#1f5fa8",
-    "on_chip_move": "#2f9e77",
-    "hazard_nop": "#b9bec5",
-    "dram_bound": "#d95f2b",
-    "mv_wait": "#f2a65a",
-    "host_bound": "#5b2a86",
-    "unattributed": "#000000",
-}
+_MOST_NAMES = 8
+_SHADES = ("#1f5fa8", "#5b2a86", "#2f9e77", "#8aa83a", "#d95f2b")
 
 
 class ReportPlotError(MLSDKError):
@@ -37,27 +32,37 @@ class ReportPlotError(MLSDKError):
 
 def plot_bytes(kind: str, report: Mapping[str, Any], timeline: Timeline | None, suffix: str) -> bytes:
     """One of PLOTS as PNG or SVG.  Raises ReportPlotError."""
-    draw, height = _drawing(kind, report, timeline)
-    return figure_bytes(draw, suffix, height=height)
+    with _saying_what_is_missing(kind):
+        draw, height = _drawing(kind, report, timeline)
+        return figure_bytes(draw, suffix, height=height)
 
 
 def write_plot(kind: str, report: Mapping[str, Any], timeline: Timeline | None, out: Path) -> list[Path]:
     """One of PLOTS as `<out>/<kind>.png` and `.svg`.  Raises ReportPlotError."""
-    draw, height = _drawing(kind, report, timeline)
-    return write_figure(out / kind, draw, height=height)
+    with _saying_what_is_missing(kind):
+        draw, height = _drawing(kind, report, timeline)
+        return write_figure(out / kind, draw, height=height)
 
 
-def _drawing(kind: str, report: Mapping[str, Any], timeline: Timeline | None) -> tuple[Draw, float]:
+@contextmanager
+def _saying_what_is_missing(kind: str) -> Iterator[None]:
+    """A report is a file that anybody may have changed: what it lacks is said instead of a traceback."""
     if not available():
         raise ReportPlotError("pictures need matplotlib: pip install 'mncore2-sim[plots]'")
     try:
-        if kind == "roofline":
-            return partial(_roofline, report["roofline"], report["layers"]), 4.6
-        if kind == "layers":
-            rows = _slowest(report["layers"])
-            return partial(_layers, rows, report["vsm_cycles"]), 1.4 + 0.24 * len(rows)
-    except (KeyError, TypeError) as error:
+        yield
+    except KeyError as error:
         raise ReportPlotError(f"the report has no data for the picture {kind!r}: {error} is missing") from error
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise ReportPlotError(f"the report has no data for the picture {kind!r}: {error}") from error
+
+
+def _drawing(kind: str, report: Mapping[str, Any], timeline: Timeline | None) -> tuple[Draw, float]:
+    if kind == "roofline":
+        return partial(_roofline, report["roofline"], report["layers"]), 4.6
+    if kind == "layers":
+        rows = _slowest(report["layers"])
+        return partial(_layers, rows, report["vsm_cycles"]), 1.4 + 0.24 * len(rows)
     if timeline is None or not timeline.tracks:
         raise ReportPlotError("the picture 'utilisation' needs the units of trace.json")
     return partial(_utilisation, timeline), 4.2
@@ -71,10 +76,16 @@ def _slowest(layers: Sequence[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]
 
 
 def _roofline(whole: Mapping[str, Any], layers: Sequence[Mapping[str, Any]], axes: Axes) -> None:
-    """Attainable and achieved TFLOPS over operations per DRAM byte; the area of a dot is its layer's cycles."""
+    """Attainable and achieved TFLOPS over operations per DRAM byte; the area of a dot is its layer's cycles.
+
+    The slowest layers have their number and operator beside them.
+    """
     peak, ridge = float(whole["peak_tflops"]), float(whole["ridge_flops_per_byte"])
-    dots = [(layer["intensity"], layer["tflops"], layer["cycles"]) for layer in layers]
-    dots = [dot for dot in dots if dot[0] and dot[1]]
+    dots = [
+        (layer["intensity"], layer["tflops"], layer["cycles"], f"{number}: {layer['op_type']}")
+        for number, layer in enumerate(layers)
+        if layer["intensity"] and layer["tflops"]
+    ]
     at = [dot[0] for dot in dots] + ([whole["intensity"]] if whole.get("intensity") else [])
     low, high = min([*at, ridge]) / 4, max([*at, ridge]) * 8
     axes.plot([low, ridge, high], [peak * low / ridge, peak, peak], color="#404750", label="attainable")
@@ -84,6 +95,8 @@ def _roofline(whole: Mapping[str, Any], layers: Sequence[Mapping[str, Any]], axe
         axes.scatter(
             [dot[0] for dot in dots], [dot[1] for dot in dots], s=sizes, color="#2f9e77", alpha=0.7, label="layers"
         )
+        for x, y, _, name in sorted(dots, key=lambda dot: -dot[2])[:_MOST_NAMES]:
+            axes.annotate(name, (x, y), xytext=(8, 4), textcoords="offset points", color="#404750")
     if whole.get("intensity") and whole.get("tflops"):
         axes.scatter([whole["intensity"]], [whole["tflops"]], marker="*", s=160, color="#d95f2b", label="program")
     axes.set_xscale("log")
@@ -100,10 +113,10 @@ def _layers(numbered: Mapping[int, Mapping[str, Any]], total: int, axes: Axes) -
     names = [f"{number}: {layer['op_type']}" for number, layer in numbered.items()]
     rows = list(numbered.values())
     left = np.zeros(len(rows))
-    for bound, colour in _COLOURS.items():
+    for bound, colour in COLOURS.items():
         widths = np.array([layer["bounds"].get(bound, 0) for layer in rows], dtype=float)
         if widths.any():
-            axes.barh(names, widths, left=left, color=colour, label=bound, height=0.72)
+            axes.barh(names, widths, left=left, color=colour, label=WHERE[bound], height=0.72)
             left += widths
     limits = [max(layer["lower_bounds"].values(), default=0) for layer in rows]
     axes.plot(limits, names, linestyle="", marker="|", markersize=9, color="black", label="lower bound")
@@ -144,16 +157,21 @@ def _merged(pieces: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _utilisation(timeline: Timeline, axes: Axes) -> None:
-    """One line per unit: the busy share of each part of the time."""
+    """A band per unit, full where it was busy all the time."""
     step = timeline.cycles / _BINS
-    at = (np.arange(_BINS) + 0.5) * step
+    edges = np.arange(_BINS + 1) * step
     shown = [unit for unit in _UNITS if timeline.track(unit) is not None]
-    for unit in shown:
-        axes.plot(at, 100.0 * busy_share(timeline, unit, _BINS), label=unit, linewidth=1.2)
+    for row, unit in enumerate(shown):
+        share = busy_share(timeline, unit, _BINS)
+        base, height = len(shown) - 1 - row, 0.86
+        axes.stairs(base + height * share, edges, baseline=base, fill=True, color=_SHADES[row % len(_SHADES)])
+        axes.axhline(base, color="#404750", linewidth=0.6)
+        axes.text(
+            timeline.cycles, base + 0.4, f" {100 * share.mean():.0f} %", ha="left", va="center", color="#404750"
+        )
+    axes.set_yticks([len(shown) - 1 - row + 0.43 for row in range(len(shown))], shown)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(-0.05, len(shown))
+    axes.set_xlim(0, timeline.cycles)
     axes.set_xlabel("cycle")
-    axes.set_ylabel(f"busy, % of {step:,.0f} cycles")
-    axes.set_ylim(0, 104)
-    axes.set_title("How busy the units are")
-    axes.grid(alpha=0.3)
-    if shown:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    axes.set_title(f"How busy the units are: full height is 100 % of {step:,.0f} cycles; on the right, of all cycles")

@@ -10,21 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.cli.output import cell_text, console, print_table
+from runtime.cli.output import cell_text, console, is_number, print_table
+from runtime.report_words import BOUND_BY, WHERE
 
 WIDTH = 100
 _SHARE = "    %"  # over numbers of five columns
 _GAP, _EDGES, _LEAST_NAME = 3, 2, 16
-_BY = {"steps": "instructions", "dram": "DRAM", "pdm": "PDM", "l2bm": "L2BM", "link": "ring", "host": "host"}
-_WHERE = {
-    "compute": "compute",
-    "on_chip_move": "on-chip move",
-    "hazard_nop": "hazard nop",
-    "dram_bound": "DRAM",
-    "mv_wait": "wait for MV",
-    "host_bound": "host",
-    "unattributed": "unattributed",
-}
 LEGEND = (
     "bound: cycles that these instructions need if nothing waits; by: the busiest\n"
     "port, or the instructions; mostly: where most of the layer's cycles went"
@@ -37,9 +28,9 @@ def print_short(report: Mapping[str, Any], top: int | None) -> None:
     if figures:
         print_table("", ("figure", "value"), figures)
     total = _whole(report.get("vsm_cycles"))
-    spent = report.get("bounds") or report.get("causes")
-    if isinstance(spent, Mapping) and total:
-        rows = [(_WHERE.get(name, name), n, _percent(n, total)) for name, n in spent.items() if n]
+    spent = _cycles(report.get("bounds")) or _cycles(report.get("causes"))
+    if spent and total:
+        rows = [(WHERE.get(name, name), n, _percent(n, total)) for name, n in spent.items() if n]
         last = ("all", sum(spent.values()), _percent(total, total))
         print_table("where the cycles went", ("where", "cycles", _SHARE), rows, last)
     layers = report.get("layers")
@@ -67,20 +58,20 @@ def _figures(report: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def bound_of(record: Mapping[str, Any]) -> tuple[int, str]:
     """The largest of the `lower_bounds` of a report or a layer, and what it is a bound of; (0, "") without any."""
-    bounds = record.get("lower_bounds")
-    if not isinstance(bounds, Mapping) or not bounds:
+    bounds = _cycles(record.get("lower_bounds"))
+    if not bounds:
         return 0, ""
     kind = max(bounds, key=lambda name: bounds[name])
-    return _whole(bounds[kind]), _BY.get(kind, str(kind))
+    return bounds[kind], BOUND_BY.get(kind, kind)
 
 
 def mostly(layer: Mapping[str, Any]) -> str:
     """Where most of the cycles of a layer went; "" for a layer without cycles."""
-    spent = layer.get("bounds")
-    if not isinstance(spent, Mapping) or not any(spent.values()):
+    spent = _cycles(layer.get("bounds"))
+    if not any(spent.values()):
         return ""
     kind = max(spent, key=lambda name: spent[name])
-    return _WHERE.get(kind, str(kind))
+    return WHERE.get(kind, kind)
 
 
 def short_name(layer: Mapping[str, Any]) -> str:
@@ -126,6 +117,13 @@ def _cut(text: str, room: int) -> str:
 
 def _percent(part: int, whole: int) -> str:
     return f"{100.0 * part / whole if whole else 0.0:5.1f}"
+
+
+def _cycles(section: object) -> dict[str, int]:
+    """A section of cycles; what is no number is left out."""
+    if not isinstance(section, Mapping):
+        return {}
+    return {str(name): int(number) for name, number in section.items() if is_number(number)}
 
 
 def _whole(value: object) -> int:

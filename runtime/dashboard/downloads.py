@@ -11,13 +11,14 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 
 from runtime.cli.errors import CommandError
 from runtime.cli.viewer import POLICY, ui_folder
-from runtime.dashboard.folder import MIB, CodegenFolder, FileProblem
+from runtime.dashboard.folder import MIB, ZST, CodegenFolder, FileProblem
 from runtime.dashboard.render import folder_of
 from runtime.dashboard.summary import report_of
 from runtime.report_plots import PLOTS, ReportPlotError, plot_bytes
 from runtime.timeline import Timeline, TimelineError, read_timeline
 
 MOST_TRACE = 256 * MIB
+MOST_UNPACKED = 2048 * MIB  # the limit of ONNX files, the largest that are packed
 _TEXT = (".txt", ".log", ".vsm", ".csv", ".md", ".toml")
 _PICTURES = {"svg": "image/svg+xml", "png": "image/png"}
 _KINDS = {".html": "text/html; charset=utf-8", ".json": "application/json"} | {
@@ -31,15 +32,34 @@ _ACTIVE = (".html", ".svg")
 
 
 def raw(request: Request) -> Response:
-    """A file as it is, in blocks, whatever its size."""
+    """A file as it is, in blocks, whatever its size; `x.json` is `x.json.zst` unpacked where only that is there."""
+    folder, name = folder_of(request), request.path_params["name"]
+    if folder.actual(name) != name:
+        return _whole(name, folder.read(name, MOST_UNPACKED))
+    stream, status = folder.open(name)
+    kind, headers = _kind_of(name)
+    headers["Content-Length"] = str(status.st_size)
+    return StreamingResponse(_blocks(stream, status.st_size), media_type=kind, headers=headers)
+
+
+def unpacked(request: Request) -> Response:
+    """A file that ends in .zst without its packing, any other as it is.  Raises FileProblem."""
     name = request.path_params["name"]
-    stream, status = folder_of(request).open(name)
+    if not name.endswith(ZST):
+        return raw(request)
+    return _whole(name.removesuffix(ZST), folder_of(request).read(name, MOST_UNPACKED))
+
+
+def _whole(name: str, data: bytes) -> Response:
+    kind, headers = _kind_of(name)
+    return Response(data, media_type=kind, headers=headers)
+
+
+def _kind_of(name: str) -> tuple[str, dict[str, str]]:
+    """The media type by the name, and the policy of files that a browser runs."""
     suffix = Path(name).suffix
     kind = _KINDS.get(suffix, "text/plain; charset=utf-8" if suffix in _TEXT else "application/octet-stream")
-    headers = {"Content-Length": str(status.st_size)}
-    if suffix in _ACTIVE:
-        headers["Content-Security-Policy"] = _SANDBOX
-    return StreamingResponse(_blocks(stream, status.st_size), media_type=kind, headers=headers)
+    return kind, {"Content-Security-Policy": _SANDBOX} if suffix in _ACTIVE else {}
 
 
 def _blocks(stream: BinaryIO, size: int) -> Iterator[bytes]:

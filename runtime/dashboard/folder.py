@@ -68,7 +68,14 @@ class CodegenFolder:
         return [entry.name for entry in self.entries() if entry.name.endswith(suffixes)]
 
     def has(self, name: str) -> bool:
-        """Is there such a file?"""
+        """Is there such a file, plain or packed?"""
+        return self._is_file(name) or self._is_file(name + ZST)
+
+    def actual(self, name: str) -> str:
+        """The name itself, or with .zst where only the packed file is there."""
+        return name + ZST if not self._is_file(name) and self._is_file(name + ZST) else name
+
+    def _is_file(self, name: str) -> bool:
         try:
             return self._resolved(name).is_file()
         except FileProblem:
@@ -88,7 +95,11 @@ class CodegenFolder:
         return os.fdopen(descriptor, "rb"), status
 
     def read(self, name: str, most: int = MOST_TEXT) -> bytes:
-        """The contents of a file, unpacked if it ends in .zst.  Raises FileProblem beyond `most` bytes."""
+        """The contents of a file, unpacked if it or the one that is there ends in .zst.
+
+        Raises FileProblem beyond `most` bytes.
+        """
+        name = self.actual(name)
         stream, status = self.open(name)
         with stream:
             if status.st_size > most:
@@ -113,7 +124,7 @@ class CodegenFolder:
 
     def parsed(self, name: str, make: Callable[[str], _T], kind: str) -> _T:
         """`make(name)`, kept until the file changes; one result per file and kind."""
-        stream, status = self.open(name)
+        stream, status = self.open(self.actual(name))
         stream.close()
         version = (status.st_mtime_ns, status.st_size)
         kept = self._kept.get((name, kind))

@@ -21,12 +21,9 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from runtime.dashboard.downloads import raw
 from runtime.dashboard.folder import ZST, FileProblem
-from runtime.dashboard.onnx_files import MOST_BYTES
-from runtime.dashboard.render import folder_of
 
-APP, MODEL = "/netron/app", "/netron/model"
+APP, MODEL = "/netron/app", "/unpacked"
 POLICY = (
     "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
     "style-src 'self' 'unsafe-inline'; font-src 'self' data:; base-uri 'none'; form-action 'none'; "
@@ -76,11 +73,3 @@ def _without_the_web(page: str) -> str:
         text = "this version of Netron is unknown here; pip install 'mncore2-sim[dashboard]' brings the right one"
         raise FileProblem(text, 501)
     return page
-
-
-def model(request: Request) -> Response:
-    """`/netron/model/<name>`: a model of the folder, unpacked if it ends in .zst, or the weights beside one."""
-    name = request.path_params["name"]
-    if not name.endswith(ZST):
-        return raw(request)
-    return Response(folder_of(request).read(name, MOST_BYTES), media_type="application/octet-stream")

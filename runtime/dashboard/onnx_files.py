@@ -8,7 +8,7 @@ from typing import Any
 from runtime.dashboard.folder import MIB, CodegenFolder, FileProblem
 
 SUFFIXES = (".onnx", ".onnx.zst")
-MOST_BYTES = 2048 * MIB  # the limit of the format
+_MOST_BYTES = 2048 * MIB  # the limit of the format
 _MOST_ATTRIBUTE = 120
 
 
@@ -46,7 +46,7 @@ def load_onnx(folder: CodegenFolder, name: str) -> OnnxView:
     """Read a model; kept until the file changes.  Raises FileProblem for what is none."""
     if not name.endswith(SUFFIXES):
         raise FileProblem(f"{name} is no ONNX file: expected a name that ends in {' or '.join(SUFFIXES)}", 400)
-    return folder.parsed(name, lambda file: _read(file, folder.read(file, MOST_BYTES)), "onnx")
+    return folder.parsed(name, lambda file: _read(file, folder.read(file, _MOST_BYTES)), "onnx")
 
 
 def _read(name: str, data: bytes) -> OnnxView:

@@ -14,9 +14,10 @@ from starlette.responses import Response
 
 from compiler.layout import Place
 from runtime.dashboard import netron, summary
+from runtime.dashboard.chip import draw_chip, holders
 from runtime.dashboard.downloads import load_timeline
 from runtime.dashboard.drawing import WINDOW, draw
-from runtime.dashboard.folder import MIB, CodegenFolder, FileProblem
+from runtime.dashboard.folder import MIB, ZST, CodegenFolder, FileProblem
 from runtime.dashboard.onnx_files import SUFFIXES, load_onnx
 from runtime.dashboard.render import folder_of, render
 from runtime.dashboard.values import (
@@ -37,9 +38,11 @@ _PAGE_ROWS = 500
 _LOG_BYTES = MIB
 _MOST_VIEW = 4 * MIB
 _TOOLS = ("layout.html", "layout_plan_history.html", "time_slice.html", "l3ir.txt", "time_slice.txt")
-_TRACES = ("profile.json", "trace.json")
+UNITS = "trace.json"
+_TRACES = ("profile.json", UNITS)
+_QUICK_TRACE = 24 * MIB
 _LOGS = ("CLOG.log", "out.txt")
-_SLOWEST = 50
+_SLOWEST, _SLOWEST_OF_SUMMARY = 50, 10
 
 _T = TypeVar("_T")
 
@@ -70,6 +73,10 @@ def _summary(request: Request) -> Response:
         phases=summary.phases(report),
         stats=summary.statistics(rows, "op_type", report) if report else [],
         layers=len(rows),
+        tiles=summary.tiles(report, rows),
+        parts=summary.parts(report),
+        slowest=sorted(rows, key=lambda row: -row.cycles)[:_SLOWEST_OF_SUMMARY],
+        total=sum(row.cycles for row in rows),
     )
 
 
@@ -91,9 +98,19 @@ def _layer(request: Request) -> Response:
     (number,) = numbers(request.path_params, ["number"])
     if number >= len(rows):
         raise FileProblem(f"there is no layer {number}: the report has {len(rows)}, numbered from 0")
-    sections = {key: value for key, value in rows[number].data.items() if isinstance(value, dict)}
-    single = {key: value for key, value in rows[number].data.items() if key not in sections}
-    return render(request, "layer.html", title=f"Layer {number}", row=rows[number], sections=sections, single=single)
+    row = rows[number]
+    sections = {key: value for key, value in row.data.items() if isinstance(value, dict)}
+    single = {key: value for key, value in row.data.items() if key not in sections}
+    return render(
+        request,
+        "layer.html",
+        title=f"Layer {number}",
+        row=row,
+        parts=summary.parts(row.data),
+        layers=len(rows),
+        sections=sections,
+        single=single,
+    )
 
 
 def _stats(request: Request) -> Response:
@@ -107,11 +124,10 @@ def _stats(request: Request) -> Response:
 def _timeline(request: Request) -> Response:
     folder = folder_of(request)
     files = [name for name in _TRACES if folder.has(name)]
-    others = [name for name in folder.names("trace.json", ".trace.json") if name not in files]
-    files += others
+    files += [name for name in folder.names("trace.json", "trace.json.zst") if name.removesuffix(ZST) not in files]
     if not files:
         raise FileProblem(f"there is no {' or '.join(_TRACES)} yet")
-    name = request.query_params.get("file", files[0])
+    name = request.query_params.get("file") or _first_trace(folder, files)
     found = load_timeline(folder, name)
     track = found.track(LAYERS) or (found.tracks[0] if found.tracks else None)
     slowest = sorted(track.slices, key=lambda piece: -piece.cycles)[:_SLOWEST] if track else []
@@ -125,6 +141,12 @@ def _timeline(request: Request) -> Response:
         slowest=slowest,
         trace_url=f"{request.base_url}raw/{quote(name)}",
     )
+
+
+def _first_trace(folder: CodegenFolder, files: list[str]) -> str:
+    """The units where that is quick to load, else the layers alone."""
+    sizes = {entry.name.removesuffix(ZST): entry.size for entry in folder.entries()}
+    return UNITS if UNITS in files and sizes.get(UNITS, 0) <= _QUICK_TRACE else files[0]
 
 
 def _onnx_files(folder: CodegenFolder, request: Request) -> tuple[list[str], str]:
@@ -192,20 +214,34 @@ def _layout(request: Request) -> Response:
     files = [name for name in ("l3ir.txt", "time_slice.txt") if folder.has(name)]
     name = query.get("file") or summary.L3IR
     graph = load_graph(folder, name)
-    choices = [value.name for value in graph.values.values() if value.layout is not None]
+    choices = [value for value in graph.values.values() if value.layout is not None]
     shown: dict[str, Any] = {"files": files, "name": name, "choices": choices, "value": None, "problems": []}
     if not query.get("value"):
         return render(request, "layout.html", title="Layout explorer", **shown)
     value = value_named(graph, query["value"])
     problems: list[str] = []
-    shown |= {"value": value, "sizes": level_sizes(value), "problems": problems, "fields": FIELDS}
     index = query.get("index", ",".join("0" for _ in value.shape))
-    shown["index"] = index
-    shown["found"] = _attempt(problems, lambda: find_element(graph, value, _index(index)), None)
-    place = Place(*_attempt(problems, lambda: numbers(query, FIELDS), [0] * len(FIELDS)))
-    shown["place"] = place
-    shown["back"] = _attempt(problems, lambda: find_place(graph, value, place), None)
-    shown["grid"] = grid(value, place.l2b, place.l1b, place.mab, place.time) if shown["back"] is not None else []
+    found = _attempt(problems, lambda: find_element(graph, value, _index(index)), None)
+    asked = any(field in query for field in FIELDS)
+    place = found.spots[0].place if found else Place(*[0] * len(FIELDS))  # until a place is asked for
+    place = _attempt(problems, lambda: Place(*numbers(query, FIELDS)), place) if asked else place
+    back = _attempt(problems, lambda: find_place(graph, value, place), None)
+    held = holders(value)
+    shown |= {
+        "value": value,
+        "sizes": level_sizes(value),
+        "problems": problems,
+        "fields": FIELDS,
+        "index": index,
+        "found": found,
+        "place": place,
+        "back": back,
+        "grid": grid(value, place.l2b, place.l1b, place.mab, place.time) if back is not None else [],
+        "sought": (",".join(str(at) for at in found.index or ()) or "scalar") if found else "",
+        "chip": Markup(draw_chip(held, found.mabs if found else (), place)),  # numbers only
+        "held": int(held.sum()),
+        "mabs": held.size,
+    }
     return render(request, "layout.html", title="Layout explorer", **shown)
 
 
@@ -234,7 +270,8 @@ def _tools(request: Request) -> Response:
 
 def _logs(request: Request) -> Response:
     folder = folder_of(request)
-    files = [*(name for name in _LOGS if folder.has(name)), *(n for n in folder.names(".log") if n not in _LOGS)]
+    files = [name for name in _LOGS if folder.has(name)]
+    files += [name for name in folder.names(".log", ".log.zst") if name.removesuffix(ZST) not in _LOGS]
     name = request.query_params.get("file") or (files[0] if files else "")
     problems: list[str] = [] if files else ["there is no log yet"]
     text, cut = _attempt(problems, lambda: _tail(folder, name), ("", False)) if name else ("", False)
@@ -243,6 +280,9 @@ def _logs(request: Request) -> Response:
 
 def _tail(folder: CodegenFolder, name: str) -> tuple[str, bool]:
     """The end of a log, and whether something before it is left out."""
+    if folder.actual(name).endswith(ZST):
+        data = folder.read(name)
+        return data[-_LOG_BYTES:].decode("utf-8", "replace"), len(data) > _LOG_BYTES
     stream, status = folder.open(name)
     with stream:
         stream.seek(max(0, status.st_size - _LOG_BYTES))

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.cli.report_short import bound_of, mostly, short_name
 from runtime.dashboard.folder import CodegenFolder, FileProblem
 from runtime.dashboard.values import load_graph
+from runtime.report_words import COLOURS, WHERE
 
 REPORT, OPTIONS, L3IR = "report.json", "option.json", "l3ir.txt"
 _FIGURES = {
@@ -28,20 +30,45 @@ ALL = "ALL"
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer of the report, with what l3ir.txt knows about it.  `limit`: its largest lower bound in cycles."""
+    """One layer of the report, with what l3ir.txt knows about it.
+
+    short: the operator and what it makes.  limit, limit_by: its largest lower bound in cycles, and of what.  bound_by:
+    the side of the roofline.  main_bound: where most of its cycles went.
+    """
 
     number: int
     name: str
+    short: str
     op_type: str
     start: int
     cycles: int
     limit: int
+    limit_by: str
     bound_by: str
     main_bound: str
     flops: int
     dram_bytes: int
     layouts: str
     data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Cycles that went to one thing, its share, and its colour in CSS."""
+
+    name: str
+    cycles: int
+    percent: float
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One of the figures that are read first."""
+
+    title: str
+    value: str
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +90,42 @@ def report_of(folder: CodegenFolder) -> dict[str, Any]:
     if not isinstance(content, dict) or not isinstance(content.get("layers"), list):
         raise FileProblem(f"{REPORT} is no report: expected an object with vsm_cycles and layers", 422)
     return content
+
+
+def parts(record: Mapping[str, Any]) -> list[Part]:
+    """Where the cycles of a report or of a layer went; empty where it does not say."""
+    spent = {name: _whole(number) for name, number in _numbers(record.get("bounds")).items() if number > 0}
+    total = sum(spent.values())
+    return [
+        Part(WHERE.get(name, name), cycles, 100.0 * cycles / total, COLOURS.get(name, "#777"))
+        for name, cycles in spent.items()
+    ]
+
+
+def tiles(report: Mapping[str, Any], rows: Sequence[Layer]) -> list[Tile]:
+    """The figures that are read first; those that the report lacks are left out."""
+    found: list[Tile] = []
+    cycles, clock = report.get("vsm_cycles"), report.get("core_freq")
+    if isinstance(cycles, int):
+        time = f"{cycles / clock:,.2f} µs at {clock:g} MHz" if isinstance(clock, (int, float)) and clock else ""
+        found.append(Tile("cycles of the program", f"{cycles:,}", time))
+        bound, by = bound_of(report)
+        if bound and cycles:
+            note = f"{bound:,} cycles by {by}, if nothing waits"
+            found.append(Tile("lower bound", f"{100 * bound / cycles:.0f} %", note))
+    rate, peak = report.get("tflops"), report.get("percent_of_peak")
+    if isinstance(rate, float):
+        note = f"{peak:.2f} % of the half-precision peak" if isinstance(peak, float) else ""
+        found.append(Tile("TFLOPS", f"{rate:.2f}", note))
+    if isinstance(report.get("flops"), int):
+        roofline = report.get("roofline")
+        intensity = roofline.get("intensity") if isinstance(roofline, Mapping) else None
+        note = f"{intensity:.1f} per byte of DRAM traffic" if isinstance(intensity, (int, float)) else ""
+        found.append(Tile("operations (flops)", f"{report['flops']:,}", note))
+    if rows:
+        slowest = max(rows, key=lambda row: row.cycles)
+        found.append(Tile("layers", f"{len(rows)}", f"slowest: {slowest.op_type}, {slowest.cycles:,} cycles"))
+    return found
 
 
 def figures(report: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -116,17 +179,19 @@ def layers(folder: CodegenFolder, report: Mapping[str, Any]) -> tuple[list[Layer
         if not isinstance(data, Mapping):
             raise FileProblem(f"{REPORT}: layer {number} is {type(data).__name__}, expected an object", 422)
         name = str(data.get("name", f"layer {number}"))
-        bounds = _numbers(data.get("bounds"))
+        limit, limit_by = bound_of(data)
         rows.append(
             Layer(
                 number,
                 name,
+                short_name({"name": name}),
                 str(data.get("op_type", name.split("(")[0])),
                 _whole(data.get("start")),
                 _whole(data.get("cycles")),
-                max((_whole(value) for value in _numbers(data.get("lower_bounds")).values()), default=0),
+                limit,
+                limit_by,
                 str(data.get("bound_by", "")),
-                max(bounds, key=lambda key: bounds[key]) if bounds else "",
+                mostly(data),
                 _whole(data.get("flops")),
                 _whole(data.get("dram_bytes")),
                 layouts.get(name, ""),

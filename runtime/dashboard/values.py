@@ -33,12 +33,14 @@ class Found:
     """An element and where it lies: `spots` holds the first copies of `copies` in all.
 
     index: in the padded shape, None where the layout puts nothing.  padding: outside the plain shape.
+    mabs: the (L2B, L1B, MAB) with a copy, all of them.
     """
 
     index: tuple[int, ...] | None
     padding: bool
     copies: int
     spots: tuple[Spot, ...]
+    mabs: frozenset[tuple[int, int, int]] = frozenset()
 
 
 def load_graph(folder: CodegenFolder, name: str) -> MNGraph:
@@ -79,7 +81,8 @@ def find_element(graph: MNGraph, value: MNValue, index: Sequence[int]) -> Found:
     count = int(np.prod([len(choice) for choice in choices], dtype=np.int64))
     first = [Place(*members) for members, _ in zip(product(*choices), range(_MOST_COPIES), strict=False)]
     padding = any(at >= extent for at, extent in zip(index, value.shape, strict=True))
-    return Found(tuple(index), padding, count, tuple(Spot(spot, spelling(graph, value, spot)) for spot in first))
+    spots = tuple(Spot(spot, spelling(graph, value, spot)) for spot in first)
+    return Found(tuple(index), padding, count, spots, frozenset(product(choices[0], choices[1], choices[2])))
 
 
 def find_place(graph: MNGraph, value: MNValue, place: Place) -> Found:
@@ -94,7 +97,7 @@ def find_place(graph: MNGraph, value: MNValue, place: Place) -> Found:
     if index is None:
         return Found(None, False, 0, (Spot(place, spelling(graph, value, place)),))
     found = find_element(graph, value, index)
-    return Found(index, found.padding, found.copies, (Spot(place, spelling(graph, value, place)),))
+    return Found(index, found.padding, found.copies, (Spot(place, spelling(graph, value, place)),), found.mabs)
 
 
 def level_sizes(value: MNValue) -> dict[str, int]:

@@ -67,9 +67,9 @@ def test_tables_sort_and_filter(page: Any, url: str) -> None:
     cycles = f"() => {cells}.map(text => Number(text.replaceAll(',', '')))"
     before = page.evaluate(cycles)
     page.click("#layers th:nth-child(5)")
-    assert page.evaluate(cycles) == sorted(before)
-    page.click("#layers th:nth-child(5)")
     assert page.evaluate(cycles) == sorted(before, reverse=True)
+    page.click("#layers th:nth-child(5)")
+    assert page.evaluate(cycles) == sorted(before)
     page.fill("input[data-filter]", "gemm")
     shown = page.locator("#layers tbody tr:visible").all_inner_texts()
     assert shown and all("gemm" in text.lower() for text in shown) and len(shown) < len(before)

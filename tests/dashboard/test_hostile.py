@@ -43,6 +43,23 @@ def test_broken_files_are_said(tmp_path: Path, client_of: Clients, content: byte
         assert 'role="alert"' in answer.text or path in ("/tools", "/logs", "/files"), path
 
 
+def test_a_report_with_other_types_than_expected(changeable: Path, client_of: Clients) -> None:
+    report = json.loads((changeable / "report.json").read_text())
+    strange: list[Any] = [None, "x", [1], {"a": "b"}, {"a": None}, -1, 1e300, True]
+    keys = [key for key in report if key != "layers"]
+    for at, value in enumerate(strange):
+        layers = [dict(layer) for layer in report["layers"]]
+        for number, layer in enumerate(layers):
+            for place, key in enumerate(layer):
+                if (place + number + at) % 3 == 0:
+                    layer[key] = value
+        changed = {key: value if (place + at) % 2 else report[key] for place, key in enumerate(keys)}
+        (changeable / "report.json").write_text(json.dumps({**changed, "layers": layers}))
+        client = client_of(changeable)
+        for path in ("/", "/layers", "/layer/0", "/layer/1", "/stats", "/plot/roofline.svg", "/plot/layers.svg"):
+            assert client.get(path).status_code in (200, 422), (value, path)
+
+
 def test_a_folder_that_is_being_written(changeable: Path, client_of: Clients) -> None:
     whole = (changeable / "report.json").read_bytes()
     (changeable / "report.json").write_bytes(whole[: len(whole) // 2])
@@ -117,7 +134,7 @@ def test_everything_is_escaped(changeable: Path, client_of: Clients) -> None:
     (changeable / "CLOG.log").write_text(EVIL)
     (changeable / f"{EVIL.replace('/', '')}.log").write_text(EVIL)
     trace = {"traceEvents": [{"ph": "X", "ts": 0, "dur": 1, "name": EVIL}]}
-    (changeable / "profile.json").write_text(json.dumps(trace))
+    (changeable / "trace.json").write_text(json.dumps(trace))
     client = client_of(changeable)
     files = ("/nodes?file=evil.onnx", "/graph?file=evil.onnx", "/logs?file=CLOG.log")
     for path in (*PAGES, *files, f"/nodes?q={EVIL}", f"/layout?value={EVIL}", f"/{EVIL}"):

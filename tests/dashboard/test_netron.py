@@ -67,10 +67,10 @@ def test_models_come_from_the_folder_only(changeable: Path, client_of: Clients) 
     (changeable / "cut.onnx.zst").write_bytes(packed[:-9])
     client = client_of(changeable)
     for name in ("%2e%2e/secret.onnx", "link.onnx.zst", "%2e%2e%2fsecret.onnx.zst", "no.onnx"):
-        assert client.get(f"/netron/model/{name}").status_code in (400, 403, 404), name
+        assert client.get(f"/unpacked/{name}").status_code in (400, 403, 404), name
     answer = client.get("/netron?file=cut.onnx.zst")
     assert "no complete zstd file" in answer.text and "<iframe" not in answer.text
-    assert client.get("/netron/model/cut.onnx.zst").status_code == 422
+    assert client.get("/unpacked/cut.onnx.zst").status_code == 422
 
 
 def test_without_netron_the_page_says_how_to_get_it(

@@ -128,6 +128,31 @@ def test_tools_and_logs_show_the_files(compiled: Path, client_of: Clients) -> No
     assert files == {path.relative_to(compiled).as_posix() for path in compiled.rglob("*") if path.is_file()}
 
 
+def test_packed_files_are_opened_as_if_they_were_not(changeable: Path, client_of: Clients) -> None:
+    import zstandard
+
+    plain = client_of(changeable)
+    paths = [path for path in PAGES if path != "/files"]
+    more = ("/tools?file=l3ir.txt", "/tools?file=layout.html", "/raw/layout.html", "/raw/trace.json")
+    before = {path: plain.get(path) for path in (*paths, *more)}
+    for name in ("report.json", "profile.json", "trace.json", "option.json", "l3ir.txt", "layout.html", "CLOG.log"):
+        path = changeable / name
+        (changeable / f"{name}.zst").write_bytes(zstandard.ZstdCompressor().compress(path.read_bytes()))
+        path.unlink()
+    (log,) = (changeable / "glog").iterdir()
+    log.with_name(f"{log.name}.zst").write_bytes(zstandard.ZstdCompressor().compress(log.read_bytes()))
+    log.unlink()
+    client = client_of(changeable)
+    for path, answer in before.items():
+        found = client.get(path)
+        assert found.status_code == 200, path
+        assert found.content == answer.content or path == "/logs", path
+        assert found.headers["content-security-policy"] == answer.headers["content-security-policy"], path
+    assert "pfvm: " in client.get("/logs").text
+    assert "phase emission" in client.get(f"/logs?file=glog/{log.name}.zst").text
+    assert client.get("/unpacked/CLOG.log.zst").text == client.get("/raw/CLOG.log").text
+
+
 @pytest.mark.parametrize("name", ["roofline", "layers", "utilisation"])
 def test_pictures(compiled: Path, client_of: Clients, name: str) -> None:
     pytest.importorskip("matplotlib", reason="needs the extra plots")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from compiler.graph import Location, MNGraph, MNType, MNValue, OnnxType
 from compiler.layout import PadLayout, Place, Places
 from compiler.layout.image import DramImage
+from runtime.dashboard.chip import draw_chip, holders
 from runtime.dashboard.folder import FileProblem
 from runtime.dashboard.values import find_element, find_place, grid, level_sizes
 
@@ -73,6 +75,25 @@ def test_the_grid_is_what_the_maps_say() -> None:
             index = value.layout.element_at(Place(0, 0, 5, column // 2, addr, column % 2, 0))
             assert cell == ("" if index is None else "pad" if index[0] >= 6 else f"{index[0]},{index[1]}")
     assert {cell for row in rows for cell in row} == {"2,0", "2,1", "2,2", "2,3"}
+
+
+@pytest.mark.parametrize(("shape", "layout", "dtype", "loc", "addr"), LAYOUTS)
+def test_the_chip_shows_where_a_value_is(shape: str, layout: str, dtype: MNType, loc: Location, addr: int) -> None:
+    graph, value = _value(shape, layout, dtype, loc, addr)
+    assert value.layout is not None
+    everything = value.layout.elements_at(Places(*np.indices(tuple(level_sizes(value).values())))) >= 0
+    held = holders(value)
+    assert (held == everything.any(axis=(3, 4, 5, 6))).all() and held.any()
+    found = find_element(graph, value, [0] * len(value.shape))
+    root = ElementTree.fromstring(draw_chip(held, found.mabs, found.spots[0].place))
+    squares = [square.attrib for square in root.iter() if "data-place" in square.attrib]
+    drawn = {square["data-place"]: square["class"].split() for square in squares}
+    assert len(drawn) == 1024
+    for at, holds in np.ndenumerate(held):
+        state = drawn[",".join(map(str, at))]
+        assert state[1] == ("copy" if at in found.mabs else "held" if holds else "free")
+        assert ("picked" in state) == (at == found.spots[0].place[:3])
+    assert {spot.place[:3] for spot in found.spots} <= found.mabs
 
 
 def test_what_is_outside_is_refused() -> None:

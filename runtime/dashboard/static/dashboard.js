@@ -13,14 +13,23 @@ const compare = (a, b) => {
   return a.localeCompare(b);
 };
 
+for (const heading of document.querySelectorAll('thead th')) {  // a heading stands as its column does
+  const cell = heading.closest('table').tBodies[0]?.rows[0]?.cells[heading.cellIndex];
+  heading.classList.toggle('number', Boolean(cell?.classList.contains('number')));
+}
+
 for (const table of document.querySelectorAll('table.sortable')) {
   table.tHead.addEventListener('click', event => {
     const heading = event.target.closest('th');
     const column = heading.cellIndex;
-    const down = heading.getAttribute('aria-sort') === 'ascending' ? -1 : 1;
-    for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
-    heading.setAttribute('aria-sort', down === 1 ? 'ascending' : 'descending');
     const keyed = [...table.tBodies[0].rows].map(row => [cellValue(row, column), row]);
+    // The largest number is looked for first, in the column of row numbers and of names the beginning.
+    const first = column > 0 && keyed.every(pair => typeof pair[0] === 'number') ? 'descending' : 'ascending';
+    const other = first === 'ascending' ? 'descending' : 'ascending';
+    const order = heading.getAttribute('aria-sort') === first ? other : first;
+    const down = order === 'ascending' ? 1 : -1;
+    for (const cell of table.tHead.rows[0].cells) cell.removeAttribute('aria-sort');
+    heading.setAttribute('aria-sort', order);
     keyed.sort((a, b) => down * compare(a[0], b[0]));
     table.tBodies[0].append(...keyed.map(pair => pair[1]));
   });
