@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,15 +72,15 @@ def read_timeline(text: str | bytes) -> Timeline:
     if not isinstance(events, list):
         raise TimelineError("no trace: expected an object with a list `traceEvents`")
     clock = _clock(content)
-    names: dict[tuple[object, object], str] = {}
-    groups: dict[object, str] = {}
-    tracks: dict[tuple[object, object], Track] = {}
+    names: dict[tuple[str, str], str] = {}
+    groups: dict[str, str] = {}
+    tracks: dict[tuple[str, str], Track] = {}
     for number, event in enumerate(events):
         if not isinstance(event, Mapping):
             raise TimelineError(f"event {number} is {type(event).__name__}, expected an object")
-        place = (event.get("pid"), event.get("tid"))
+        place = (_key(event.get("pid")), _key(event.get("tid")))
         if event.get("ph") == "M":
-            _name(event, names, groups)
+            _name(event, place, names, groups)
         elif event.get("ph") == "X":
             track = tracks.get(place)
             if track is None:
@@ -91,16 +92,23 @@ def read_timeline(text: str | bytes) -> Timeline:
 def _clock(content: object) -> float:
     other = content.get("otherData") if isinstance(content, Mapping) else None
     clock = other.get("clock_mhz") if isinstance(other, Mapping) else None
-    return float(clock) if isinstance(clock, (int, float)) and clock > 0 else 750.0
+    return float(clock) if isinstance(clock, (int, float)) and 0 < clock < math.inf else 750.0
 
 
-def _name(event: Mapping[str, Any], names: dict[tuple[object, object], str], groups: dict[object, str]) -> None:
+def _key(value: object) -> str:
+    """A process or thread number as a key, whatever a trace has for it."""
+    return str(value)
+
+
+def _name(
+    event: Mapping[str, Any], place: tuple[str, str], names: dict[tuple[str, str], str], groups: dict[str, str]
+) -> None:
     arguments = event.get("args")
     text = str(arguments.get("name", "")) if isinstance(arguments, Mapping) else ""
     if event.get("name") == "thread_name":
-        names[event.get("pid"), event.get("tid")] = text
+        names[place] = text
     elif event.get("name") == "process_name":
-        groups[event.get("pid")] = text
+        groups[place[0]] = text
 
 
 def _slice(event: Mapping[str, Any], number: int, clock: float) -> Slice:
@@ -108,8 +116,12 @@ def _slice(event: Mapping[str, Any], number: int, clock: float) -> Slice:
     known = arguments if isinstance(arguments, Mapping) else {}
     start, cycles = known.get("cycle"), known.get("cycles")
     if not isinstance(start, int) or not isinstance(cycles, int):
-        begin, length = event.get("ts"), event.get("dur")
-        if not isinstance(begin, (int, float)) or not isinstance(length, (int, float)):
+        begin, length = _time(event.get("ts")), _time(event.get("dur"))
+        if begin is None or length is None:
             raise TimelineError(f"event {number} ({event.get('name')!r}) has neither cycles nor ts and dur")
         start, cycles = round(begin * clock), round(length * clock)
     return Slice(str(event.get("name", "")), start, cycles)
+
+
+def _time(value: object) -> float | None:
+    return value if isinstance(value, (int, float)) and math.isfinite(value) else None

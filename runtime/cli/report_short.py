@@ -7,6 +7,7 @@ out here; everything is shown by `report_view`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ def print_short(report: Mapping[str, Any], top: int | None) -> None:
     figures = _figures(report)
     if figures:
         print_table("", ("figure", "value"), figures)
-    total = _whole(report.get("vsm_cycles"))
+    total = whole(report.get("vsm_cycles"))
     spent = _cycles(report.get("bounds")) or _cycles(report.get("causes"))
     if spent and total:
         rows = [(WHERE.get(name, name), n, _percent(n, total)) for name, n in spent.items() if n]
@@ -40,7 +41,7 @@ def print_short(report: Mapping[str, Any], top: int | None) -> None:
 
 def _figures(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    cycles, clock = _whole(report.get("vsm_cycles")), report.get("core_freq")
+    cycles, clock = whole(report.get("vsm_cycles")), report.get("core_freq")
     if "vsm_cycles" in report:
         time = f", {cycles / clock:,.2f} µs at {clock:g} MHz" if isinstance(clock, (int, float)) and clock else ""
         found.append(("cycles", f"{cycles:,}{time}"))
@@ -84,10 +85,10 @@ def short_name(layer: Mapping[str, Any]) -> str:
 def _print_layers(layers: Sequence[Mapping[str, Any]], total: int, top: int | None) -> None:
     chosen = list(layers)
     if top is not None:
-        chosen = sorted(layers, key=lambda layer: -_whole(layer.get("cycles")))[:top]
+        chosen = sorted(layers, key=lambda layer: -whole(layer.get("cycles")))[:top]
     rows: list[list[Any]] = []
     for layer in chosen:
-        cycles = _whole(layer.get("cycles"))
+        cycles = whole(layer.get("cycles"))
         bound, by = bound_of(layer)
         rows.append([short_name(layer), cycles, _percent(cycles, total), bound or None, by, mostly(layer)])
     shown = sum(row[1] for row in rows)
@@ -123,8 +124,9 @@ def _cycles(section: object) -> dict[str, int]:
     """A section of cycles; what is no number is left out."""
     if not isinstance(section, Mapping):
         return {}
-    return {str(name): int(number) for name, number in section.items() if is_number(number)}
+    return {str(name): whole(number) for name, number in section.items() if is_number(number)}
 
 
-def _whole(value: object) -> int:
-    return int(value) if isinstance(value, (int, float)) else 0
+def whole(value: object) -> int:
+    """A whole number of a report; 0 for what is none, as in a damaged file."""
+    return int(value) if isinstance(value, (int, float)) and math.isfinite(value) else 0

@@ -64,7 +64,7 @@ def make_app(folder: Path, hosts: Sequence[str] = ()) -> Starlette:
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
         middleware=[Middleware(_Headers), Middleware(TrustedHostMiddleware, allowed_hosts=allowed)],
-        exception_handlers={FileProblem: _problem, HTTPException: _no_page},
+        exception_handlers={FileProblem: _problem, HTTPException: _no_page, Exception: _failure},
     )
     app.state.folder = CodegenFolder(folder)
     return app
@@ -73,6 +73,14 @@ def make_app(folder: Path, hosts: Sequence[str] = ()) -> Starlette:
 def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, FileProblem)
     return render(request, "problem.html", title="Not shown", status=error.status, problem=str(error))
+
+
+def _failure(request: Request, error: Exception) -> Response:
+    """An error of this program: the server writes its traceback to the terminal, the page says what it was."""
+    text = f"{request.url.path} failed: {type(error).__name__}: {error}; the terminal shows where"
+    answer = render(request, "problem.html", title="Not shown", status=500, problem=text)
+    answer.headers["Content-Security-Policy"] = _POLICY  # this answer does not pass _Headers
+    return answer
 
 
 def _no_page(request: Request, error: Exception) -> Response:

@@ -6,6 +6,9 @@ Exit codes: 0 stopped by the user; 1 the port cannot be used or the extra is not
 from __future__ import annotations
 
 import argparse
+import asyncio
+import errno
+import logging
 import socket
 import sys
 from collections.abc import Sequence
@@ -14,6 +17,7 @@ from pathlib import Path
 
 PORT, HOST = 8327, "127.0.0.1"
 OK, FAILED, USAGE = 0, 1, 2
+_PATIENCE = 2  # seconds that answers under way have after Ctrl-C
 _NEEDED = ("starlette", "uvicorn", "jinja2")
 
 
@@ -50,16 +54,31 @@ def main(argv: Sequence[str] | None = None) -> int:
             listener.bind((options.host, options.port))
             listener.listen()
         except OSError as error:
-            return _say(f"cannot listen on {options.host}:{options.port}: {error.strerror}", FAILED)
+            text = f"cannot listen on {options.host}:{options.port}: {error.strerror}"
+            if error.errno == errno.EADDRINUSE:
+                text += "; another dashboard or program has this port: --port 0 takes a free one"
+            return _say(text, FAILED)
         port = listener.getsockname()[1]
         shown = f"[{options.host}]" if ":" in options.host else options.host
         print(f"http://{shown}:{port}/ shows {folder}; Ctrl-C ends it", flush=True)
-        config = uvicorn.Config(make_app(folder, [options.host]), log_level="warning", access_log=False)
+        config = uvicorn.Config(
+            make_app(folder, [options.host]),
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=_PATIENCE,
+        )
+        logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)  # after uvicorn has set its loggers up
         try:
             uvicorn.Server(config).run(sockets=[listener])
         except KeyboardInterrupt:
             return OK
     return OK
+
+
+def _is_no_cancellation(record: logging.LogRecord) -> bool:
+    """Answers that Ctrl-C cuts short need no traceback."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or not issubclass(kind, asyncio.CancelledError)
 
 
 def _say(text: str, code: int) -> int:

@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 
 from runtime.cli.errors import CommandError
 from runtime.cli.viewer import POLICY, ui_folder
-from runtime.dashboard.folder import MIB, ZST, CodegenFolder, FileProblem
+from runtime.dashboard.folder import MIB, ZST, CodegenFolder, FileProblem, static_file
 from runtime.dashboard.render import folder_of
 from runtime.dashboard.summary import report_of
 from runtime.report_plots import PLOTS, ReportPlotError, plot_bytes
@@ -106,17 +106,18 @@ def timeline(request: Request) -> Response:
         flat: list[int] = []
         for piece in track.slices:
             flat += (piece.start, piece.cycles, numbers.setdefault(piece.name, len(numbers)))
-        tracks.append([track.name, flat])
-    return JSONResponse({"cycles": found.cycles, "clock": found.clock_mhz, "names": list(numbers), "tracks": tracks})
+        tracks.append([track.name.encode("utf-8", "replace").decode(), flat])
+    names = [name.encode("utf-8", "replace").decode() for name in numbers]  # see render.render
+    return JSONResponse({"cycles": found.cycles, "clock": found.clock_mhz, "names": names, "tracks": tracks})
 
 
 def perfetto(request: Request) -> Response:
     """Files of the Perfetto UI, under the policy that its own server gives it."""
     try:
-        base = ui_folder().resolve()
+        base = ui_folder()
     except CommandError as error:
         raise FileProblem(str(error)) from error
-    path = (base / (request.path_params["name"] or "index.html")).resolve()
-    if not path.is_relative_to(base) or not path.is_file():
+    path = static_file(base, request.path_params["name"] or "index.html")
+    if path is None:
         raise FileProblem(f"the Perfetto UI has no file {request.path_params['name']}")
     return FileResponse(path, headers={"Content-Security-Policy": POLICY})

@@ -16,6 +16,7 @@ MIB = 2**20
 MOST_TEXT = 64 * MIB  # JSON and l3ir.txt take about ten times their size in memory
 MOST_FILES = 5000
 _MOST_KEPT = 8
+_PACKED_BLOCK = 4096  # a block of packed bytes cannot become more than about 128 MiB
 ZST = ".zst"
 
 _T = TypeVar("_T")
@@ -46,16 +47,19 @@ class CodegenFolder:
         self._kept: dict[tuple[str, str], tuple[tuple[int, int], Any]] = {}
 
     def entries(self) -> list[Entry]:
-        """All files that can be shown, by name; links that lead outside and hidden names are left out."""
+        """The first MOST_FILES that can be shown, by name.
+
+        Links that lead outside, hidden names and names that are no UTF-8 are left out.
+        """
         found: list[Entry] = []
         for base, folders, names in os.walk(self.root, followlinks=False):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(names):
-                path = Path(base, name)
-                relative = path.relative_to(self.root).as_posix()
+                relative = Path(base, name).relative_to(self.root).as_posix()
                 try:
+                    relative.encode()  # an address cannot hold a name that is no UTF-8
                     status = self._resolved(relative).stat()
-                except (FileProblem, OSError):
+                except (UnicodeEncodeError, FileProblem, OSError):
                     continue
                 if stat.S_ISREG(status.st_mode):
                     found.append(Entry(relative, status.st_size, status.st_mtime))
@@ -105,6 +109,8 @@ class CodegenFolder:
             if status.st_size > most:
                 raise FileProblem(_too_large(name, status.st_size, most), 413)
             data = stream.read(most + 1)
+        if len(data) > most:  # it grew meanwhile
+            raise FileProblem(_too_large(name, len(data), most), 413)
         if not name.endswith(ZST):
             return data
         return _unpacked(name, data, most)
@@ -153,27 +159,39 @@ class CodegenFolder:
         return path
 
 
+def static_file(base: Path, name: str) -> Path | None:
+    """A file below the folder of an application, None for any other."""
+    try:
+        path = (base / name).resolve()
+        return path if path.is_relative_to(base.resolve()) and path.is_file() else None
+    except (OSError, ValueError, RuntimeError):  # names that are too long, hold a NUL, or lead in circles
+        return None
+
+
 def _too_large(name: str, size: int, most: int) -> str:
     limit = f"more than the {most // MIB} MiB that this page reads; download it instead"
     return f"{name} has {size / MIB:,.1f} MiB, {limit}"
 
 
 def _unpacked(name: str, data: bytes, most: int) -> bytes:
-    """The contents of a zstd frame, at most `most` bytes."""
+    """The contents of zstd frames, at most `most` bytes.  Raises FileProblem for what is cut or damaged."""
     import zstandard
 
     parts: list[bytes] = []
-    size = 0
+    size, at = 0, 0
     try:
-        with zstandard.ZstdDecompressor().stream_reader(data) as reader:
-            while block := reader.read(MIB):
-                size += len(block)
+        while at < len(data):
+            frame = zstandard.ZstdDecompressor().decompressobj()
+            while at < len(data) and not frame.eof:
+                block = data[at : at + _PACKED_BLOCK]
+                at += len(block)
+                parts.append(frame.decompress(block))
+                size += len(parts[-1])
                 if size > most:
                     raise FileProblem(_too_large(f"{name}, unpacked,", size, most), 413)
-                parts.append(block)
-        promised = zstandard.frame_content_size(data)
+            if not frame.eof:
+                raise FileProblem(f"{name} is no complete zstd file: it ends within a frame", 422)
+            at -= len(frame.unused_data)
     except zstandard.ZstdError as error:
         raise FileProblem(f"{name} is no complete zstd file: {error}", 422) from error
-    if promised not in (-1, size):  # -1: the file does not say; a cut file is no error for the reader
-        raise FileProblem(f"{name} is no complete zstd file: it ends after {size} of {promised} bytes", 422)
     return b"".join(parts)

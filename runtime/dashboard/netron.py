@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from runtime.dashboard.folder import ZST, FileProblem
+from runtime.dashboard.folder import ZST, FileProblem, static_file
 
 APP, MODEL = "/netron/app", "/unpacked"
 POLICY = (
@@ -55,8 +55,8 @@ def app(request: Request) -> Response:
     """`/netron/app/<file>`: the files of the application.  Raises FileProblem for anything else."""
     base = app_folder()
     name = request.path_params["name"] or _PAGE
-    path = (base / name).resolve() if "\0" not in name else base
-    if not path.is_relative_to(base) or path.suffix not in _PUBLIC or not path.is_file():
+    path = static_file(base, name)
+    if path is None or path.suffix not in _PUBLIC:
         raise FileProblem(f"Netron has no file {name}")
     headers = {"Content-Security-Policy": POLICY}
     if path == base / _PAGE:

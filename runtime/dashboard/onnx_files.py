@@ -61,27 +61,34 @@ def _read(name: str, data: bytes) -> OnnxView:
     graph = model.graph
     if not graph.node and not graph.output:
         raise FileProblem(f"{name} holds no graph", 422)
-    shapes = {info.name: _shape(info) for info in (*graph.input, *graph.value_info, *graph.output)}
+    shapes = {_text(info.name): _shape(info) for info in (*graph.input, *graph.value_info, *graph.output)}
     return OnnxView(
-        f"{model.producer_name} {model.producer_version}".strip(),
-        ", ".join(f"{entry.domain or 'ai.onnx'} {entry.version}" for entry in model.opset_import),
+        f"{_text(model.producer_name)} {_text(model.producer_version)}".strip(),
+        ", ".join(f"{_text(entry.domain) or 'ai.onnx'} {entry.version}" for entry in model.opset_import),
         tuple(_row(number, node, shapes) for number, node in enumerate(graph.node)),
-        tuple(f"{info.name} {shapes[info.name]}" for info in graph.input),
-        tuple(f"{info.name} {shapes[info.name]}" for info in graph.output),
+        tuple(f"{_text(info.name)} {shapes[_text(info.name)]}" for info in graph.input),
+        tuple(f"{_text(info.name)} {shapes[_text(info.name)]}" for info in graph.output),
         len(graph.initializer),
     )
 
 
 def _row(number: int, node: Any, shapes: dict[str, str]) -> NodeRow:
+    op_type, domain = _text(node.op_type), _text(node.domain)
+    outputs = tuple(_text(name) for name in node.output)
     return NodeRow(
         number,
-        node.name,
-        f"{node.domain}.{node.op_type}" if node.domain else node.op_type,
-        tuple(node.input),
-        tuple(node.output),
+        _text(node.name),
+        f"{domain}.{op_type}" if domain else op_type,
+        tuple(_text(name) for name in node.input),
+        outputs,
         ", ".join(_attribute(attribute) for attribute in node.attribute),
-        "; ".join(shapes[name] for name in node.output if name in shapes),
+        "; ".join(shapes[name] for name in outputs if name in shapes),
     )
+
+
+def _text(value: str | bytes) -> str:
+    """A string of a model; protobuf gives bytes for what is no UTF-8, as in a damaged file."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _attribute(attribute: Any) -> str:
@@ -90,10 +97,10 @@ def _attribute(attribute: Any) -> str:
 
     kind = onnx.AttributeProto.AttributeType.Name(attribute.type)
     if kind in ("TENSOR", "TENSORS", "GRAPH", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "UNDEFINED"):
-        return f"{attribute.name}=<{kind.lower()}>"
+        return f"{_text(attribute.name)}=<{kind.lower()}>"
     value = onnx.helper.get_attribute_value(attribute)
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    return f"{attribute.name}={text if len(text) <= _MOST_ATTRIBUTE else text[:_MOST_ATTRIBUTE] + '…'}"
+    text = _text(value) if isinstance(value, bytes) else str(value)
+    return f"{_text(attribute.name)}={text if len(text) <= _MOST_ATTRIBUTE else text[:_MOST_ATTRIBUTE] + '…'}"
 
 
 def _shape(info: Any) -> str:
@@ -106,5 +113,6 @@ def _shape(info: Any) -> str:
         kind = onnx.TensorProto.DataType.Name(tensor.elem_type)
     except ValueError:
         kind = f"type {tensor.elem_type}"
-    dims = [str(dim.dim_value) if dim.HasField("dim_value") else dim.dim_param or "?" for dim in tensor.shape.dim]
-    return f"{kind}[{','.join(dims)}]"
+    dims = tensor.shape.dim
+    sizes = [str(dim.dim_value) if dim.HasField("dim_value") else _text(dim.dim_param) or "?" for dim in dims]
+    return f"{kind}[{','.join(sizes)}]"

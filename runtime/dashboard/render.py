@@ -47,4 +47,5 @@ def render(request: Request, template: str, *, title: str, status: int = 200, **
     text = _ENVIRONMENT.get_template(template).render(
         title=title, navigation=NAVIGATION, here=request.url.path, root=str(folder_of(request).root), **values
     )
-    return HTMLResponse(text, status)
+    # JSON may hold halves of surrogate pairs, which no encoding has
+    return HTMLResponse(text.encode("utf-8", "replace"), status)

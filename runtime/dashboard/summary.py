@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.cli.report_short import bound_of, mostly, short_name
+from runtime.cli.report_short import bound_of, mostly, short_name, whole
 from runtime.dashboard.folder import CodegenFolder, FileProblem
 from runtime.dashboard.values import load_graph
 from runtime.report_words import COLOURS, WHERE
@@ -94,7 +94,7 @@ def report_of(folder: CodegenFolder) -> dict[str, Any]:
 
 def parts(record: Mapping[str, Any]) -> list[Part]:
     """Where the cycles of a report or of a layer went; empty where it does not say."""
-    spent = {name: _whole(number) for name, number in _numbers(record.get("bounds")).items() if number > 0}
+    spent = {name: number for name, number in _numbers(record.get("bounds")).items() if number > 0}
     total = sum(spent.values())
     return [
         Part(WHERE.get(name, name), cycles, 100.0 * cycles / total, COLOURS.get(name, "#777"))
@@ -168,7 +168,8 @@ def hardware(report: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def phases(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The phases of the compilation: name, status, seconds."""
     found = report.get("phases")
-    return [phase for phase in found if isinstance(phase, Mapping)] if isinstance(found, list) else []
+    rows = [phase for phase in found if isinstance(phase, Mapping)] if isinstance(found, list) else []
+    return [{key: phase.get(key, "") for key in ("name", "status", "seconds")} for phase in rows]
 
 
 def layers(folder: CodegenFolder, report: Mapping[str, Any]) -> tuple[list[Layer], str]:
@@ -186,14 +187,14 @@ def layers(folder: CodegenFolder, report: Mapping[str, Any]) -> tuple[list[Layer
                 name,
                 short_name({"name": name}),
                 str(data.get("op_type", name.split("(")[0])),
-                _whole(data.get("start")),
-                _whole(data.get("cycles")),
+                whole(data.get("start")),
+                whole(data.get("cycles")),
                 limit,
                 limit_by,
                 str(data.get("bound_by", "")),
                 mostly(data),
-                _whole(data.get("flops")),
-                _whole(data.get("dram_bytes")),
+                whole(data.get("flops")),
+                whole(data.get("dram_bytes")),
                 layouts.get(name, ""),
                 data,
             )
@@ -242,15 +243,11 @@ def _layouts(folder: CodegenFolder) -> tuple[dict[str, str], str]:
     return found, ""
 
 
-def _numbers(value: object) -> dict[str, float]:
+def _numbers(value: object) -> dict[str, int]:
     if not isinstance(value, Mapping):
         return {}
-    return {str(key): float(number) for key, number in value.items() if isinstance(number, (int, float))}
+    return {str(key): whole(number) for key, number in value.items() if isinstance(number, (int, float))}
 
 
 def _texts(value: object) -> Iterable[str]:
     return [str(item) for item in value] if isinstance(value, list) else []
-
-
-def _whole(value: object) -> int:
-    return int(value) if isinstance(value, (int, float)) else 0
