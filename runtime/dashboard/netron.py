@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
@@ -47,7 +47,7 @@ def app_folder() -> Path:
 
 def address(name: str) -> str:
     """The page of the application with a model of the folder opened; `name` may end in .zst."""
-    query = {"url": f"{MODEL}/{name}", "identifier": name.rsplit("/", 1)[-1].removesuffix(ZST)}
+    query = {"url": f"{MODEL}/{quote(name)}", "identifier": name.rsplit("/", 1)[-1].removesuffix(ZST)}
     return f"{APP}/{_PAGE}?{urlencode(query)}"
 
 

@@ -36,6 +36,20 @@ def test_each_model_has_a_page_that_opens_it(compiled: Path, client_of: Clients)
         assert client.get(query["url"]).content == data
 
 
+@pytest.mark.parametrize("name", ["a b.onnx", "a#1?.onnx", "sub/a&b.onnx", "é.onnx"])
+def test_models_with_any_name_are_found(changeable: Path, client_of: Clients, name: str) -> None:
+    (changeable / name).parent.mkdir(exist_ok=True)
+    data = (changeable / "pfvm.onnx").read_bytes()
+    (changeable / name).write_bytes(data)
+    client = client_of(changeable)
+    links = re.findall(r'<a href="(/netron\?file=[^"]*)"', client.get("/netron").text)
+    opened = [client.get(html.unescape(link)).text for link in links]
+    sources = [re.findall(r'<iframe src="([^"]*)"', page)[0] for page in opened]
+    urls = [parse_qs(urlsplit(html.unescape(source)).query)["url"][0] for source in sources]
+    assert len(urls) == 4 and len(set(urls)) == 4
+    assert sum(client.get(url).content == data for url in urls) == 2
+
+
 def test_the_application_is_local_and_silent(compiled: Path, client_of: Clients) -> None:
     client = client_of(compiled)
     page = client.get("/netron/app/index.html")
