@@ -23,6 +23,7 @@
   };
   const colours = data.names.map(name => {
     if (KNOWN[name]) return KNOWN[name];
+    if (name.startsWith('wait_')) return '#eec9a0';
     let hash = 7;
     for (const sign of name.split(/[( ]/, 1)[0]) hash = (hash * 31 + sign.codePointAt(0)) >>> 0;
     return `hsl(${hash % 360} ${50 + hash % 3 * 10}% ${68 + hash % 2 * 8}%)`;
