@@ -1,0 +1,49 @@
+"""`make docs` builds without a complaint, and nothing in the site is fetched from elsewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.markdown import DOCS, ROOT
+
+pytest.importorskip("mkdocs", reason="needs the extra docs")
+pytest.importorskip("material", reason="needs the extra docs")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_every_page_is_built(site: Path) -> None:
+    expected = {page.relative_to(DOCS).with_suffix(".html") for page in DOCS.rglob("*.md")} | {Path("readme.html")}
+    assert expected <= {page.relative_to(site) for page in site.rglob("*.html")}
+
+
+@pytest.mark.slow
+def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    """Pages, styles and scripts name no foreign address that a browser would load by itself."""
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r"<(?:script|img|iframe|source)[^>]+src=\"?(?:https?:)?//[^\s>]+", text), page
+        assert not re.findall(r"<link[^>]+href=\"?(?:https?:)?//[^\s>]+", text), page
+    for style in site.rglob("*.css"):
+        assert not re.findall(r"@import|url\(\"?https?:[^)]+", style.read_text(encoding="utf-8")), style
+
+
+@pytest.mark.slow
+def test_the_search_index_is_a_script(site: Path) -> None:
+    """Pages of the file system may load scripts but not data."""
+    assert (site / "search" / "search_index.js").read_text(encoding="utf-8").startswith("var __index = {")
+    assert (site / "assets" / "iframe-worker.js").is_file()
