@@ -10,6 +10,7 @@ import contextlib
 import doctest
 import io
 import os
+import re
 import runpy
 import shlex
 import subprocess
@@ -56,13 +57,18 @@ def _commands() -> dict[str, Callable[[Sequence[str]], Any]]:
     }
 
 
+def _stripped(text: str) -> str:
+    """Without spaces at the ends of lines, which tables on a terminal have and pages should not."""
+    return re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
+
+
 @contextlib.contextmanager
 def _captured() -> Iterator[Callable[[], str]]:
     """Both streams of the process; the function gives what was printed, output before errors."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
 
     def printed() -> str:
-        return "".join(stream.buffer.getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
+        return _stripped("".join(stream.buffer.getvalue().decode() for stream in (out, err)))  # type: ignore[attr-defined]
 
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         yield printed
@@ -94,8 +100,8 @@ class Session:
         parts = []
         for command, shown in dialogue(block.body, prompt):
             printed = run(command)
-            if printed and not printed.endswith("\n"):
-                printed += "\n"
+            if printed.strip():
+                printed = printed.rstrip() + "\n"
             parts.append(f"{prompt}{command}\n" + (shown if agrees(shown, printed) else printed))
         return "".join(parts)
 
