@@ -29,7 +29,7 @@ class VsmLexer(RegexLexer):
             (r"#.*$", Comment.Single),
             (r"\s+", Text),
             (r'[a-z]*"[^"]*"', String),
-            (r"\$[a-z]+", Name.Variable),
+            (r"\$[\w\[\],.@]+(?<![,@])", Name.Variable),
             (r"(\bd\b)(\s+)(get\w*|set\w*)", bygroups(Keyword, Text, Keyword)),
             (r"\b[a-z]\w*", Keyword),
             (r"@|/|;|-|\[|\]|,|\.", Operator),

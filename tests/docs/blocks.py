@@ -8,7 +8,7 @@ How a page says what is to be done with a block (all of it is invisible or natur
 * `python` with `>>>`: examples in the form of doctest;
 * a comment `<!-- $ command -->`: what the command prints stands between it and `<!-- end -->`.
 
-In an output, `...` stands for any text, and a line of its own for any lines.
+In an output, `...` stands for any text (with the spaces before it), and a line of its own for any lines.
 """
 
 from __future__ import annotations
@@ -72,5 +72,5 @@ def agrees(shown: str, printed: str) -> bool:
     """Whether a shown output, with its `...`, fits a printed one; spaces at the ends of lines do not count."""
     pattern = "\n".join(re.escape(line.rstrip()) for line in shown.rstrip().split("\n"))
     pattern = re.sub(r"(^|\n)\s*(?:\\\.){3}(?=\n|$)", r"\1(?:.*\\n)*.*", pattern)
-    pattern = pattern.replace(r"\.\.\.", "[^\n]*")
+    pattern = re.sub(r"(?:\\ )*(?:\\\.){3}", "[^\\n]*", pattern)
     return re.fullmatch(pattern, "\n".join(line.rstrip() for line in printed.rstrip().split("\n"))) is not None

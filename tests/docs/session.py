@@ -34,8 +34,9 @@ def _python(arguments: Sequence[str]) -> int:
         if module:
             runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         else:
-            sys.path.insert(0, str(Path(arguments[0]).parent))
-            runpy.run_path(arguments[0], run_name="__main__")
+            script = Path(arguments[0]).absolute()
+            sys.path.insert(0, str(script.parent))
+            runpy.run_path(str(script), run_name="__main__")
     finally:
         sys.argv, sys.path[:] = argv, path
     return 0

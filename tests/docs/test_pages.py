@@ -11,7 +11,7 @@ from tests.docs.blocks import DEBUGGER, Block, agrees, blocks
 from tests.docs.markdown import ROOT, pages
 from tests.docs.session import renewed
 
-SLOW: frozenset[str] = frozenset()
+SLOW = frozenset({"README.md", "docs/first_model.md", "docs/l3ir.md", "docs/porting.md"})
 """Pages that compile models for more than a few seconds."""
 
 HELD_ELSEWHERE = {
