@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Work is blue and green, waiting for data warm, the rest grey; neighbours in a stack differ in lightness too.
-_COLOURS = {
+COLOURS = {
     "compute": "#1f5fa8",
     "transfer": "#2f9e77",
     "hazard_nop": "#b9bec5",
@@ -30,9 +30,15 @@ _COLOURS = {
     "wait_latency": "#f2a65a",
     "wait_port": "#5b2a86",
     "wait_dram": "#d95f2b",
+    "wait_refresh": "#a50f15",
     "wait_data": "#c44e8a",
     "wait_notice": "#f6d6a8",
+    "wait_host": "#7a9a01",
     "drain": "#404750",
+    "host_stream": "#b8c94a",
+    "packet_nop": "#d9dde2",
+    "host_send": "#5f7a1a",
+    "host_receive": "#93a83d",
     "unattributed": "#000000",
 }
 
@@ -82,7 +88,7 @@ def _causes(axes: Axes, rows: Sequence[Row]) -> None:
     for cause in (cause.value for cause in CAUSES):
         widths = [row.get(f"cause_{cause}") or 0 for row in rows]
         if any(widths):
-            axes.barh(names, widths, left=left, color=_COLOURS[cause], label=cause, height=0.72)
+            axes.barh(names, widths, left=left, color=COLOURS[cause], label=cause, height=0.72)
             left = [a + b for a, b in zip(left, widths, strict=True)]
     for name, row in zip(names, rows, strict=True):
         axes.text(row["cycles"], name, f" {row['cycles']:,}", va="center")

@@ -12,7 +12,7 @@ def _cycles(text: str) -> str:
     from hw.spec import default_spec
     from hw.spec.table import replace_table
 
-    return replace_table(text, default_spec())
+    return _studies(replace_table(text, default_spec()))
 
 
 def _instructions(_: str) -> str:

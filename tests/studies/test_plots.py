@@ -7,9 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hw.events.cause import Cause
 from runtime.studies import read_study
 from runtime.studies.errors import PlotError
-from runtime.studies.plots import write_plots
+from runtime.studies.plots import COLOURS, write_plots
 from runtime.studies.pools import LocalPool
 from runtime.studies.run import StudyResult, run_study
 from tests.studies.helpers import COPY, write_study
@@ -46,3 +47,8 @@ def test_without_matplotlib_the_extra_is_named(
     monkeypatch.setattr("runtime.studies.plots.available", lambda: False)
     with pytest.raises(PlotError, match=r"mncore2-sim\[plots\].*--no-plots"):
         write_plots(result.rows, [], tmp_path)
+
+
+def test_every_cause_has_a_colour_of_its_own() -> None:
+    assert set(COLOURS) == set(Cause) - {Cause.NONE}
+    assert len(set(COLOURS.values())) == len(COLOURS)
