@@ -12,11 +12,13 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 from pygments import lexers
 from pygments.lexer import RegexLexer, bygroups
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, Text
 
 ROOT = Path(__file__).parents[2]
+WIDE = ("options.md", "compatibility.md", "records.md")
 
 
 class VsmLexer(RegexLexer):
@@ -59,6 +61,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Links to the README lead to its page."""
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Links to the README lead to its page; pages that are one wide table get the width of the table of contents."""
+    if page.file.src_uri in WIDE:
+        page.meta["hide"] = ["toc"]
     return re.sub(r"\]\(\.\./README\.md", "](readme.md", markdown)
