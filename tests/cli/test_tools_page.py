@@ -14,7 +14,7 @@ PAGE = (ROOT / "docs" / "tools.md").read_text(encoding="utf-8")
 
 
 def test_the_suite_and_the_failure_are_real() -> None:
-    (suite,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (suite,) = re.findall(r"```python\n(?!>>>)(.*?)```", PAGE, re.DOTALL)
     assert suite in (ROOT / "docs" / "examples" / "test_vsm.py").read_text(encoding="utf-8")
     (failure,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
     program = 'imm f"1.5" $r0v\nnop/2\nlpassa $lr0v $ln0v'

@@ -16,7 +16,6 @@ SLOW = frozenset({"README.md", "docs/first_model.md", "docs/l3ir.md", "docs/port
 
 HELD_ELSEWHERE = {
     ("docs/options.md", "json"): "the form of a file; tests/options",
-    ("docs/studies.md", "toml"): "tests/studies",
     ("docs/tools.md", "python"): "tests/cli/test_tools_page.py",
     ("docs/tools.md", "text"): "tests/cli/test_tools_page.py",
     ("docs/writing_a_layer.md", "python"): "tests/compiler/test_layer_guide.py",
