@@ -28,7 +28,7 @@ def test_verbs_and_options_exist(name: str) -> None:
         if verb is None:
             continue  # an option of the command itself
         assert verb[0] in verbs, rest
-        known = {option for parameter in verbs[verb[0]].params for option in (*parameter.opts, "--help")}
+        known = {"--help", *(name for p in verbs[verb[0]].params for name in (*p.opts, *p.secondary_opts))}
         assert set(re.findall(r"(?<!\S)--[a-z][\w-]*", rest)) <= known, rest
 
 
