@@ -24,20 +24,20 @@ def fresh(page: Path) -> str:
     if page.parent == DOCS and page.name in GENERATED:
         text = GENERATED[page.name](text)
     with tempfile.TemporaryDirectory(prefix="mncore2-page-") as folder:
-        return renewed(text, Path(folder))
+        os.environ["MNCORE2_RUNTIME_DIR"] = f"{folder}/boards"  # every page finds all boards free
+        (Path(folder) / "page").mkdir()
+        return renewed(text, Path(folder) / "page")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Renew pages; returns 0."""
     parser = argparse.ArgumentParser(prog="python -m tests.docs.refresh", description="Renew the outputs in the pages.")
     parser.add_argument("pages", nargs="*", type=Path, default=pages())
-    with tempfile.TemporaryDirectory(prefix="mncore2-boards-") as boards:
-        os.environ["MNCORE2_RUNTIME_DIR"] = boards
-        for page in parser.parse_args(arguments).pages:
-            text = fresh(page.resolve())
-            if text != page.read_text(encoding="utf-8"):
-                write_atomically(page, text)
-                print(f"changed: {page.resolve().relative_to(ROOT)}")
+    for page in parser.parse_args(arguments).pages:
+        text = fresh(page.resolve())
+        if text != page.read_text(encoding="utf-8"):
+            write_atomically(page, text)
+            print(f"changed: {page.resolve().relative_to(ROOT)}")
     return 0
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.docs.blocks import DEBUGGER, SHELL, Block, agrees, blocks, dialogue
+from tests.docs.elide import elided
 
 _PLAIN = frozenset({"cat", "head", "tail", "ls", "grep", "sed", "cut", "diff", "wc"})
 
@@ -103,7 +104,7 @@ class Session:
             printed = run(command)
             if printed.strip():
                 printed = printed.rstrip() + "\n"
-            parts.append(f"{prompt}{command}\n" + (shown if agrees(shown, printed) else printed))
+            parts.append(f"{prompt}{command}\n" + (shown if agrees(shown, printed) else elided(shown, printed)))
         return "".join(parts)
 
     def _command(self, line: str) -> str:

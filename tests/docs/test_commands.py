@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 import typer
 
-from runtime.cli.main import app
+from runtime.cli.application import app
 from tests.docs.markdown import ROOT, pages
 
 NAMES = [str(page.relative_to(ROOT)) for page in pages()]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import DEBUGGER, Block, agrees, blocks
+from tests.docs.elide import elided
 from tests.docs.markdown import ROOT, pages
 from tests.docs.session import renewed
 
@@ -79,6 +80,15 @@ def test_the_table_of_exceptions_is_needed() -> None:
 )
 def test_dots_stand_for_anything(shown: str, printed: str, fits: bool) -> None:
     assert agrees(shown, printed) is fits
+
+
+def test_what_was_left_out_stays_left_out() -> None:
+    shown = "a table\n...\n head   10 20 ...\n ────────...\n row    11 22 ...\n...\nall 33\n"
+    printed = "a table\n\nother\n head   9 2000 300\n ────────────────\n row    1000 2 333\n more\n\nall 7\nend\n"
+    expected = "a table\n...\n head   9 2000 ...\n ────────...\n row    1000 2 ...\n...\nall 7\n"
+    assert elided(shown, printed) == expected
+    assert elided("nothing\n...\nof this\n", printed) == printed
+    assert elided("a\n", printed) == printed
 
 
 def test_a_page_is_run_in_order(tmp_path: Path) -> None:
