@@ -18,7 +18,7 @@ from pygments.lexer import RegexLexer, bygroups
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, Text
 
 ROOT = Path(__file__).parents[2]
-WIDE = ("options.md", "compatibility.md", "records.md")
+WIDE = ("index.md", "chip.md", "options.md", "compatibility.md", "records.md")
 
 
 class VsmLexer(RegexLexer):
@@ -62,7 +62,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Links to the README lead to its page; pages that are one wide table get the width of the table of contents."""
+    """Links to the README lead to its page; pages of wide tables or pictures get the width of the contents."""
     if page.file.src_uri in WIDE:
         page.meta["hide"] = ["toc"]
     return re.sub(r"\]\(\.\./README\.md", "](readme.md", markdown)

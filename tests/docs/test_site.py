@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.perfetto_ui import browser_path, missing
 from tests.docs.markdown import DOCS, ROOT
 
 pytest.importorskip("mkdocs", reason="needs the extra docs")
@@ -47,3 +48,23 @@ def test_the_search_index_is_a_script(site: Path) -> None:
     """Pages of the file system may load scripts but not data."""
     assert (site / "search" / "search_index.js").read_text(encoding="utf-8").startswith("var __index = {")
     assert (site / "assets" / "iframe-worker.js").is_file()
+
+
+@pytest.mark.slow
+def test_search_works_from_the_file_system(site: Path) -> None:
+    """A page opened as a file finds others, with no request that leaves the folder."""
+    if (lacking := missing()) is not None:
+        pytest.skip(lacking)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+        page = browser.new_page()
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto((site / "index.html").as_uri())
+        page.click("input.md-search__input")
+        page.keyboard.type("sanitizers", delay=50)
+        page.wait_for_selector(".md-search-result a[href*='debugging.html']", state="attached")
+        browser.close()
+    assert [url for url in requests if not url.startswith((site.as_uri(), "data:"))] == []
