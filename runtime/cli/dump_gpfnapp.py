@@ -80,23 +80,30 @@ def _content(app: App) -> dict[str, Any]:
 
 
 def _of_code(app: App) -> dict[str, Any]:
-    """What the code says: transfers by tensor whose DRAM address they carry, scratch, and lines by kind."""
+    """What the code says: transfers by tensor whose data they move, scratch, and lines by kind.
+
+    A joint transfer counts for each of the tensors that lie behind each other.
+    """
     from compiler.iospec import IOSpec
     from compiler.layout.image import DramImage
     from runtime.dram import Extent
 
     specs: Sequence[Spec] = [spec for group in _GROUPS for spec in getattr(app, group).values()]
     slots: dict[Extent, str] = {}
+    images: dict[Extent, str] = {}
     for spec in specs:
         assert isinstance(spec, IOSpec)
-        slots[Extent(spec.addr, DramImage(spec.layout, spec.dtype).slot_lws)] = spec.name
-    starts = [extent.start for extent in touched_extents(app.program)]
+        image = DramImage(spec.layout, spec.dtype)
+        slots[Extent(spec.addr, image.slot_lws)] = spec.name
+        images[Extent(spec.addr, image.lws_per_group)] = spec.name
     held = together(app.program, [slot for slot, name in slots.items() if name in app.params])
     others = [slot for slot in slots if not any(run.start <= slot.start < run.end for run in held)]
-    ordered = sorted(slots)
-    found = (bisect.bisect_right(ordered, start, key=lambda slot: slot.start) - 1 for start in starts)
-    touched = [(start, ordered[at]) for start, at in zip(starts, found, strict=True) if at >= 0]
-    counts = Counter(slots[slot] for start, slot in touched if start < slot.end)
+    ordered = sorted(images)
+    counts: Counter[str] = Counter()
+    for touched in touched_extents(app.program):
+        first = bisect.bisect_right(ordered, touched.start, key=lambda image: image.end)
+        behind = bisect.bisect_left(ordered, touched.end, key=lambda image: image.start)
+        counts.update(images[image] for image in ordered[first:behind])
     return {
         "relocations": [
             {"tensor": name, "addr": slot.start, "end": slot.end, "transfers": counts[name]}
