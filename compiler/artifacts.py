@@ -37,7 +37,12 @@ def optimize_logged(model: onnx.ModelProto, options: Options, folder: Path) -> o
     def note(number: int, step: Pass, changes: int, now: onnx.ModelProto) -> None:
         lines.append(f"pass {number:3} {step.name}: {changes} changes, {len(now.graph.node)} nodes")
 
-    optimised = optimize(model, share_equal_constants=not options["PFVM_DISABLE_CONSTANT_REUSE"], on_pass=note)
+    optimised = optimize(
+        model,
+        share_equal_constants=not options["PFVM_DISABLE_CONSTANT_REUSE"],
+        fuse_updates=not options["CODEGEN_SKIP_OPTIMIZER_FUSION"],
+        on_pass=note,
+    )
     lines.append(f"pfvm: {len(optimised.graph.node)} nodes, {len(optimised.graph.initializer)} initializers")
     write_text(folder / CLOG, "".join(line + "\n" for line in lines))
     return optimised

@@ -20,6 +20,7 @@ from compiler.plan.implementations import choose_implementations
 from compiler.plan.importer import import_model
 from compiler.plan.layout_spec import LayoutSpecs
 from compiler.plan.truth_casts import fold_truth_casts
+from compiler.plan.unfusing import unfuse
 from compiler.report.report import build_report
 from compiler.search import Search
 
@@ -49,6 +50,8 @@ def compile_model(
     phases = Phases(watcher)
     with phases("import"):
         graph = import_model(model, updates or {})
+        if options["float_dtype"] == "half":
+            unfuse(graph)
         graph.lm_lws = int(LM_WORDS * options["sram_budget"]) // 4 * 2
         label_genes(graph)
     with phases("dtype planner"):

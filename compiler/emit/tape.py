@@ -1,4 +1,4 @@
-"""A tape: the straight-line program of one element-wise operator, written once and read twice.
+"""A tape: the straight-line program of one element-wise operator or a chain of them, written once and read twice.
 
 A formula records MAU and ALU operations on abstract values.  `compiler.emit.tape_code` turns the tape into VSM;
 `compiler.layers.tape_eval` computes it on NumPy arrays with `floatmath`, which shares nothing with emitter and kernels.
@@ -95,6 +95,7 @@ class Tape:
     """The record.  prec: "f" single, "h" half, "d" double.
 
     held: values kept in T.  true: bits that a comparison gives where it holds, if not those of a truth value.
+    shared: values that other formulas on the same tape read too.
     """
 
     prec: str = "f"
@@ -102,8 +103,9 @@ class Tape:
     inputs: list[Val] = field(default_factory=list)
     constants: dict[int, int] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
-    result: Val | None = None
+    results: tuple[Val, ...] = ()
     held: set[int] = field(default_factory=set)
+    shared: set[int] = field(default_factory=set)
     _values: int = 0
     _flags: int = 0
 
@@ -163,7 +165,7 @@ class Tape:
         flush: 0 where the flag is clear.  where: `otherwise` where the flag is clear; nothing else may read that
         value, unless it is an input or a constant.
         """
-        if otherwise is not None and (otherwise in self.inputs or otherwise.number in self.constants):
+        if otherwise is not None and self._stays(otherwise):
             otherwise = self.op("lpassa", otherwise)
         made = self._value()
         mask = (flush.number if flush else None, where.number if where else None)
@@ -176,6 +178,10 @@ class Tape:
         self._flags += 1
         self.steps.append(Step(self._wide(name), args, sets=self._flags - 1, masked=where.number if where else None))
         return Flag(self._flags - 1)
+
+    def _stays(self, value: Val) -> bool:
+        """Whether a value must not be written over: others read it, or it is no temporary."""
+        return value in self.inputs or value.number in self.constants or value.number in self.shared
 
     def _wide(self, name: str) -> str:
         """An integer operation in the width of the elements."""
@@ -204,11 +210,21 @@ class Tape:
         """x * y + z."""
         return self.op("vfma", x, y, z)
 
-    def finish(self, result: Val) -> None:
-        """Set the result; a copy makes it the last step where it is not."""
-        if result.negated or not self.steps or self.steps[-1].target != result.number:
-            result = self.op("vpassa" if result.negated else "lpassa", result)
-        self.result = result
+    def plain(self, result: Val) -> Val:
+        """What a formula gives as a value that has its own sign."""
+        return self.op("vpassa", result) if result.negated else result
+
+    def share(self, result: Val) -> Val:
+        """The result of one formula of several, `plain` and for any number of readers."""
+        made = self.plain(result)
+        self.shared.add(made.number)
+        return made
+
+    def finish(self, *results: Val) -> None:
+        """Set the results, each another one; a copy is made of one that no step makes."""
+        plain = [self.plain(result) for result in results]
+        made = {step.target for step in self.steps}
+        self.results = tuple(result if result.number in made else self.op("lpassa", result) for result in plain)
 
 
 Formula = Callable[..., Val]

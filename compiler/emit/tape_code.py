@@ -5,8 +5,10 @@ temporaries are two-coloured over the GRFs, or held in T where the formula says 
 that need them, those of the ALU into GRF0 and those of the MAU into GRF1 if there is a choice, so that both units can
 work in one line.  The MAU multiplies doubles for two of the four PEs at a time, so that a product takes two items
 (isa.md 9.3).  An operand that shares its local memory with another one or with the result is copied to a GRF
-before, for several groups of four long words at a time.  The groups rotate through sets of registers, so that
-`isa.pack` can overlap them.  A value that ends inside a group is finished by writing its last long words twice.
+before, for several groups of four long words at a time.  Where an item reads three values from two GRFs, a copy in the
+step before brings one of them by forwarding.  The groups rotate through sets of registers, so that `isa.pack` can
+overlap them; in a long tape, values take over the registers of those that were read for the last time.  A value that
+ends inside a group is finished by writing its last long words twice.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ GRF_WORDS = 512
 QUAD = 8
 MASKS = 15
 MOST_SETS = 8
+#: With fewer sets, values share registers.
+FEW_SETS = 4
 BANKS = "rs"
 #: From this many groups on, an operand that is the same for all of them is loaded into a register once.
 FEW_GROUPS = 3
@@ -71,16 +75,16 @@ def groups(num_lw: int) -> Iterator[list[int]]:
         yield [min(first + c, num_lw - 1) for c in range(4)]
 
 
-def emit_tape(asm: Asm, tape: Tape, operands: Sequence[Place], result: Place) -> None:
-    """Code of `tape` for every long word of `result`."""
-    bound = _bind(tape, operands, result)
+def emit_tape(asm: Asm, tape: Tape, operands: Sequence[Place], *results: Place) -> None:
+    """Code of `tape` for every long word of `results`, which lie alike."""
+    bound = _bind(tape, operands, results)
     homes = _Homes(tape, bound)
     for bank, register, pattern in homes.constants():
         _load_constant(asm, f"{bank}{register}", f"{bank}{register + 1}", pattern, tape.form.width)
     for number, place in bound.loads.items():
         for bank in homes.of[number]:
             asm.op(f"lpassa $l{place.lm}{place.addr + 2 * place.lws[0]} $l{bank}{homes.fixed[bank, number]}")
-    everything = list(groups(len(result.lws)))
+    everything = list(groups(len(results[0].lws)))
     for first in range(0, len(everything), homes.sets):
         batch = everything[first : first + homes.sets]
         homes.put_together = {n: place.distinct(batch) for n, place in bound.copies.items() if place.words}
@@ -89,7 +93,7 @@ def emit_tape(asm: Asm, tape: Tape, operands: Sequence[Place], result: Place) ->
                 _copy(asm, place, batch, bank, homes.copied[bank, number])
         for turn, cycles in enumerate(batch):
             for position in range(len(bound.steps)):
-                asm.op(homes.item(position, turn, cycles, result))
+                asm.op(homes.item(position, turn, cycles))
 
 
 def _load_constant(asm: Asm, register: str, second: str, pattern: int, width: int) -> None:
@@ -127,19 +131,20 @@ def _copy(asm: Asm, place: Place, batch: Sequence[Sequence[int]], bank: str, reg
 @dataclass(frozen=True)
 class _Bound:
     """A tape with its operands: steps; operands read in place; operands loaded once; operands copied beforehand, by
-    the number of the copy.
+    the number of the copy; where the results go, by their numbers.
     """
 
     steps: list[Step]
     places: dict[int, Place]
     loads: dict[int, Place]
     copies: dict[int, Place]
+    results: dict[int, Place]
 
 
-def _bind(tape: Tape, operands: Sequence[Place], result: Place) -> _Bound:
+def _bind(tape: Tape, operands: Sequence[Place], results: Sequence[Place]) -> _Bound:
     places = {val.number: place for val, place in zip(tape.inputs, operands, strict=True)}
     loads = {}
-    if -(-len(result.lws) // 4) >= FEW_GROUPS:
+    if -(-len(results[0].lws) // 4) >= FEW_GROUPS:
         loads = {n: place for n, place in places.items() if place.invariant and place.words is None}
     renamed: dict[int, int] = {}
     fresh = 1 + max([s.target or 0 for s in tape.steps] + [v.number for v in tape.inputs] + list(tape.constants))
@@ -147,14 +152,16 @@ def _bind(tape: Tape, operands: Sequence[Place], result: Place) -> _Bound:
     if tape.prec == "d":
         made = [part for number, step in enumerate(tape.steps) for part in _halves(step, fresh + number)]
         fresh += len(tape.steps)
-    finals = _finals(tape)
+    targets = {val.number: place for val, place in zip(tape.results, results, strict=True)}
+    finals = _finals(tape, targets)
+    alone = results[0].lm if len(results) == 1 else None
     for step in made:
-        seen = {result.lm: result} if step.target in finals else {}
+        seen = {finals[step.target].lm: finals[step.target]} if step.target in finals else {}
         for val in step.args:
             place = places.get(val.number)
             if place is None or val.number in loads or val.number in renamed:
                 continue
-            if place.words or seen.setdefault(place.lm, place) != place or place.lm == result.lm:
+            if place.words or seen.setdefault(place.lm, place) != place or place.lm == alone:
                 renamed[val.number] = fresh
                 fresh += 1
     steps = [
@@ -166,6 +173,7 @@ def _bind(tape: Tape, operands: Sequence[Place], result: Place) -> _Bound:
         {n: p for n, p in places.items() if n not in loads and n not in renamed},
         loads,
         {copy: places[n] for n, copy in renamed.items()},
+        targets,
     )
 
 
@@ -179,13 +187,12 @@ def _halves(step: Step, between: int) -> list[Step]:
     return [first, replace(step, op="vfmad", args=(*step.args[:2], Val(between)))]
 
 
-def _finals(tape: Tape) -> set[int | None]:
-    """The result and the values that masked writes complete to it."""
-    assert tape.result is not None
-    found: set[int | None] = {tape.result.number}
+def _finals(tape: Tape, targets: Mapping[int, Place]) -> dict[int | None, Place]:
+    """Where the results go, and the values that masked writes complete to them."""
+    found: dict[int | None, Place] = {number: place for number, place in targets.items()}
     for step in reversed(tape.steps):
         if step.target in found and step.kept is not None:
-            found.add(step.kept)
+            found[step.kept] = found[step.target]
     return found
 
 
@@ -193,53 +200,83 @@ class _Homes:
     """Where every value of a tape is while a group is computed."""
 
     def __init__(self, tape: Tape, bound: _Bound) -> None:
-        steps = bound.steps
-        self._tape, self._steps, self._places = tape, steps, bound.places
+        self._tape, self._steps, self._places = tape, list(bound.steps), bound.places
         self._fixed_values = {*tape.constants, *bound.loads}
         self._copied_places = bound.copies
         #: long words in the registers of the copies that were put together from words, for the present groups
         self.put_together: dict[int, list[int]] = {}
-        assert tape.result is not None
-        self._result = tape.result.number
-        self._merged = {step.kept: step.target for step in steps if step.kept is not None}
-        self._made = {*(step.target for step in steps if step.target is not None), *bound.copies}
+        self._results = bound.results
+        self._merged = {step.kept: step.target for step in self._steps if step.kept is not None}
+        self._made = {*(step.target for step in self._steps if step.target is not None), *bound.copies}
+        self._forward_thirds()
         self._check_held()
         self.of: dict[int, set[str]] = {}
         self._colour(self._stored())
-        for position in range(len(steps)):
+        for position in range(len(self._steps)):
             self._place_fixed(position)
         self.fixed: dict[tuple[str, int], int] = {}
         self._quads: dict[tuple[str, int], int] = {}
         self._first: dict[str, int] = {}
         self._size: dict[str, int] = {}
         self._copies: dict[str, list[int]] = {}
+        self._flags = sum(step.sets is not None for step in self._steps)
         for bank in BANKS:
             fixed = [n for n in self.of if n in self._fixed_values and bank in self.of[n]]
             self.fixed |= {(bank, n): 2 * k for k, n in enumerate(fixed)}
-            copies = [n for n in bound.copies if bank in self.of.get(n, ())]
-            quads = [n for n in self.of if n not in self._fixed_values and n not in copies and bank in self.of[n]]
-            self._quads |= {(bank, n): QUAD * k for k, n in enumerate(quads)}
             self._first[bank] = -(-2 * len(fixed) // QUAD) * QUAD
-            self._size[bank] = QUAD * len(quads)
-            self._copies[bank] = copies
-        flags = sum(step.sets is not None for step in steps)
-        each = {bank: self._size[bank] + QUAD * len(self._copies[bank]) for bank in BANKS}
-        rooms = [(GRF_WORDS - self._first[b]) // each[b] for b in BANKS if each[b]]
-        self.sets = min([MOST_SETS, *rooms, *([MASKS // flags] if flags else [])])
-        self._flags = flags
+            self._copies[bank] = [n for n in bound.copies if bank in self.of.get(n, ())]
+        self.sets = self._place_temporaries(reuse=False)
+        if self.sets < FEW_SETS:
+            self.sets = self._place_temporaries(reuse=True)
         if self.sets < 1:
-            raise CompilerError(f"a tape of {len(steps)} steps needs more registers than the PE has")
+            raise CompilerError(f"a tape of {len(self._steps)} steps needs more registers than the PE has")
         self.copied = {
             (bank, n): self._first[bank] + self.sets * (self._size[bank] + QUAD * k)
             for bank in BANKS
             for k, n in enumerate(self._copies[bank])
         }
 
+    def _place_temporaries(self, *, reuse: bool) -> int:
+        """Give every temporary registers, or with `reuse` those of one that nothing reads any more; returns how many
+        sets of them there is room for.
+        """
+        ends = {self._owner(val.number): position for position, step in enumerate(self._steps) for val in step.args}
+        rooms = [MOST_SETS, *([MASKS // self._flags] if self._flags else [])]
+        for bank in BANKS:
+            taken: list[int] = []  # by slot: the last step that reads it
+            placed: set[int] = set()
+            for position, step in enumerate(self._steps):
+                owner = self._owner(step.target) if step.target is not None else None
+                if owner is None or owner in placed or bank not in self.of.get(owner, ()):
+                    continue
+                slot = next((k for k, end in enumerate(taken) if reuse and end < position), len(taken))
+                taken[slot : slot + 1] = [ends.get(owner, position)]
+                self._quads[bank, owner] = QUAD * slot
+                placed.add(owner)
+            self._size[bank] = QUAD * len(taken)
+            each = self._size[bank] + QUAD * len(self._copies[bank])
+            rooms += [(GRF_WORDS - self._first[bank]) // each] if each else []
+        return min(rooms)
+
     def constants(self) -> Iterator[tuple[str, int, int]]:
         """(bank, register, pattern) of every constant."""
         for (bank, number), register in self.fixed.items():
             if number in self._tape.constants:
                 yield bank, register, self._tape.constants[number]
+
+    def _forward_thirds(self) -> None:
+        """Let no step read three values from the GRFs: the step before forwards one of them."""
+        fresh = 1 + max([0, *self._made, *self._tape.constants, *(val.number for val in self._tape.inputs)])
+        for position in reversed(range(len(self._steps))):
+            read = self._read(position)
+            if len(read) <= len(BANKS):
+                continue
+            step = self._steps[position]
+            third = next(val.number for val in step.args if self._owner(val.number) == read[0])
+            args = tuple(replace(val, number=fresh) if val.number == third else val for val in step.args)
+            self._steps[position : position + 1] = [Step("lpassa", (Val(third),), fresh), replace(step, args=args)]
+            self._made.add(fresh)
+            fresh += 1
 
     def _check_held(self) -> None:
         """T holds one value at a time."""
@@ -266,12 +303,12 @@ class _Homes:
 
     def _stored(self) -> set[int]:
         """Values that are read later than in the next step, and those that are completed by masked writes."""
-        stored = {self._owner(number) for number in self._merged if number is not None}
+        stored = {self._owner(number) for number in self._merged if number is not None} - set(self._results)
         for position, step in enumerate(self._steps):
             for val in step.args:
                 if val.number in self._made and not self._latched(val.number, position):
                     stored.add(self._owner(val.number))
-        return stored - {self._result} - self._tape.held
+        return stored - self._tape.held
 
     def _read(self, position: int) -> list[int]:
         """Owners of the values that a step reads from the GRFs."""
@@ -333,7 +370,7 @@ class _Homes:
                 return dict(zip(read, wanted, strict=True))
         return None
 
-    def item(self, position: int, rotation: int, cycles: Sequence[int], result: Place) -> str:
+    def item(self, position: int, rotation: int, cycles: Sequence[int]) -> str:
         """Text of a step for one group of long words."""
         step, tape = self._steps[position], self._tape
         banks = self._banks(self._read(position))
@@ -348,11 +385,10 @@ class _Homes:
         mask = "" if step.masked is None else f"/$imr{self._mask(step.masked, rotation)}"
         if step.sets is not None:
             targets = [f"$omr{self._mask(step.sets, rotation)}"]
-        elif self._owner(step.target or 0) == self._result:
-            targets = [result.text(cycles)]
         else:
             owner = self._owner(step.target or 0)
-            targets = [f"$l{bank}{self._register(bank, owner, rotation)}v" for bank in sorted(self.of.get(owner, ()))]
+            targets = [self._results[owner].text(cycles)] if owner in self._results else []
+            targets += [f"$l{bank}{self._register(bank, owner, rotation)}v" for bank in sorted(self.of.get(owner, ()))]
             targets += ["$t"] if owner in tape.held else []
         return " ".join([name, *sources, *(target + mask for target in targets or ["$nowrite"])])
 

@@ -8,6 +8,8 @@ meet doubles fill both words of the doubles' long words.
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -24,7 +26,7 @@ from compiler.layers import formulas as f
 from compiler.layers import transcendental as tr
 from compiler.layers.base import DIRTY, ZERO, Assignment, EmitContext, HalfUse, Layer, Raw, SliceAxis
 from compiler.layers.layouts import default_layout
-from compiler.layers.tape_eval import evaluate
+from compiler.layers.tape_eval import evaluate_all
 from compiler.layout import Layout, Level, PadLayout
 from compiler.layout.project import project, source_lws
 from compiler.switch.routes import direct
@@ -37,6 +39,10 @@ TWICE = 0x1_0000_0001
 #: What to do about an operator that doubles have no formula for.
 OTHER_RULE = " (float_dtype=float instead of double)"
 WORDS_OF_SINGLES = 2
+#: Numbers that stand for all that a scalar may be, where it is asked whether zeros remain zeros.
+SAMPLES = (0.0, 1.0, -1.0, 0.37, -2.6, math.inf, -math.inf)
+WHOLE_SAMPLES = (0, 1, -1, 5, -3, 2**31 - 1, -(2**31))
+MOST_SAMPLED = 4
 PREC = {FLOAT: "f", INT: "f", HALF: "h", DOUBLE: "d"}
 
 
@@ -140,20 +146,156 @@ COMPARISONS = frozenset({"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEq
 TRUE = "true"
 
 
-def scalar_inputs(node: MNNode) -> tuple[int, ...]:
-    """Positions at which constants of one element may become immediates."""
-    return tuple(range(len(node.inputs))) if node.op_type in RECORDS else ()
-
-
-def _scalars(node: MNNode) -> dict[int, Any]:
+def scalars(node: MNNode) -> dict[int, Any]:
+    """The immediates of a node by position."""
     return dict(node.attrs.get("scalars", {}))
 
 
-class Elementwise(Layer):
+@dataclass(frozen=True)
+class Pass:
+    """One pass over the elements of a node: a tape, and the names of what it reads and makes."""
+
+    tape: Tape
+    reads: tuple[str, ...]
+    makes: tuple[str, ...]
+
+
+class TapeLayer(Layer):
+    """What all layers share whose elements are computed by tapes: one or several results of one shape."""
+
+    lays_out_free_inputs: ClassVar[bool] = True
+
+    @abstractmethod
+    def kind(self, node: MNNode, graph: MNGraph) -> MNType:
+        """The element type of the tape."""
+
+    @abstractmethod
+    def check(self, node: MNNode, graph: MNGraph) -> None:
+        """Raise UnsupportedOperator for a node without code."""
+
+    @abstractmethod
+    def passes(self, node: MNNode, graph: MNGraph) -> list[Pass]:
+        """What computes the node; later passes may read what earlier ones made."""
+
+    def pass_on(self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None]) -> list[Layout | None]:
+        out = graph.values[node.outputs[0]]
+        for name, given in zip(node.inputs, inputs, strict=True):
+            if name and given is not None:
+                value = graph.values[name]
+                if value.shape == out.shape and value.dtype.words_per_lw == out.dtype.words_per_lw:
+                    return [given] * len(node.outputs)
+        return [None] * len(node.outputs)
+
+    def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
+        """What the result is wished to be; without a wish only operands that are broadcast get one, since a full one
+        brings its layout along.
+        """
+        out = graph.values[node.outputs[0]]
+        wish = next((layout for layout in outputs if layout is not None), None)
+        wish = None if self.kind(node, graph).words_per_lw != out.dtype.words_per_lw else wish
+        result = self._free_layout(node, graph) if wish is None else PadLayout(out.shape, wish)
+        asked: list[Layout | None] = []
+        for name in node.inputs:
+            shape = graph.values[name].shape if name else out.shape
+            asked.append(project(result, shape).layout if name and (wish or shape != out.shape) else None)
+        return asked
+
+    def assign(
+        self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
+    ) -> Assignment:
+        self.check(node, graph)
+        out = graph.values[node.outputs[0]]
+        full = [layout for layout in inputs if layout is not None and layout.shape == out.shape]
+        full += [PadLayout(out.shape, wish) for wish in wishes if wish is not None]
+        if self.kind(node, graph) is DOUBLE:
+            full = [layout for layout in full if layout.is_broadcast(Level.W)]
+        result = full[0] if full else self._free_layout(node, graph)
+        needed = tuple(
+            _needed(result, graph.values[name], given) if name else None
+            for name, given in zip(node.inputs, inputs, strict=True)
+        )
+        return Assignment(needed, (result,) * len(node.outputs))
+
+    def _free_layout(self, node: MNNode, graph: MNGraph) -> PadLayout:
+        """The layout of a result that nothing asks for otherwise."""
+        out = graph.values[node.outputs[0]]
+        return default_layout(replace(out, dtype=DOUBLE) if self.kind(node, graph) is DOUBLE else out)
+
+    def result_padding(self, node: MNNode, graph: MNGraph) -> str:
+        """Zero where the operator keeps zeros, whatever its scalars are, and its operands hold them; else dirty."""
+        return ZERO if self.unfilled(node, graph) == [] and self.keeps_zeros(node, graph) else DIRTY
+
+    def unfilled(self, node: MNNode, graph: MNGraph) -> list[int]:
+        """Positions of the operands, scalars aside, whose padding does not hold zeros where the result has padding."""
+        out = graph.values[node.outputs[0]]
+        return [
+            position
+            for position, name in enumerate(node.inputs)
+            if name and not _is_scalar(graph.values[name])
+            if graph.values[name].shape != out.shape or graph.values[name].pad_type != PadType.ZERO
+        ]
+
+    def keeps_zeros(self, node: MNNode, graph: MNGraph) -> bool:
+        """Whether all results are zero where the operands are, for all of SAMPLES as scalars."""
+        values = {name: graph.values[name] for name in node.used}
+        varied = [name for name, value in values.items() if _is_scalar(value)]
+        if len(varied) > MOST_SAMPLED or len(varied) == len(values):
+            return False
+        given = {}
+        for name, value in values.items():
+            samples = encode(np.array(SAMPLES if value.dtype.is_float else WHOLE_SAMPLES), value.dtype)
+            axes = [1] * len(varied)
+            if name in varied:
+                axes[varied.index(name)] = len(samples)
+            given[name] = samples.reshape(axes) if name in varied else np.zeros(axes, value.dtype.raw_dtype)
+        return not any(made.any() for made in self._compute(node, graph, given))
+
+    def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
+        out = graph.values[node.outputs[0]].shape
+        found = []
+        for axis in sorted(range(len(out)), key=lambda n: -out[n]):
+            cut = {}
+            for position, name in enumerate(node.inputs):
+                own = axis - (len(out) - len(graph.values[name].shape)) if name else -1
+                if own >= 0 and graph.values[name].shape[own] == out[axis]:
+                    cut[position] = own
+            if out[axis] > 1:
+                found.append(SliceAxis(cut, dict.fromkeys(range(len(node.outputs)), axis)))
+        return found
+
+    def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
+        out = ctx.graph.values[node.outputs[0]]
+        layout = out.layout
+        assert layout is not None
+        for each in self.passes(node, ctx.graph):
+            operands = []
+            for name in each.reads:
+                stream, value = ctx.stream(name), ctx.graph.values[name]
+                assert value.layout is not None
+                words = _words(value.layout, project(layout, value.shape), value.dtype)
+                operands.append(Place(stream.lm, stream.addr, source_lws(layout, value.shape), words))
+            targets = [ctx.stream(name) for name in each.makes]
+            results = [Place(target.lm, target.addr, tuple(range(target.num_lw))) for target in targets]
+            emit_tape(asm, each.tape, operands, *results)
+
+    def _compute(self, node: MNNode, graph: MNGraph, inputs: Mapping[str, Raw]) -> list[Raw]:
+        known = dict(inputs)
+        for each in self.passes(node, graph):
+            made = evaluate_all(each.tape, [known[name] for name in each.reads])
+            raw = graph.values[node.outputs[0]].dtype.raw_dtype
+            known |= {name: result.astype(raw) for name, result in zip(each.makes, made, strict=True)}
+        return [known[name] for name in node.outputs]
+
+    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
+        given = {name: raw for name, raw in zip(node.inputs, inputs, strict=True) if name}
+        shape = graph.values[node.outputs[0]].shape
+        return [np.broadcast_to(result, shape).copy() for result in self._compute(node, graph, given)]
+
+
+class Elementwise(TapeLayer):
     """The layer of all records."""
 
     op_types: ClassVar[tuple[str, ...]] = tuple(RECORDS)
-    lays_out_free_inputs: ClassVar[bool] = True
 
     def half_use(self, node: MNNode) -> HalfUse:
         return RECORDS[node.op_type].half
@@ -163,13 +305,13 @@ class Elementwise(Layer):
         first = record.operand
         return tuple(node.used[first:] if first else node.used) + (() if record.boolean else (node.outputs[0],))
 
-    def _type(self, node: MNNode, graph: MNGraph) -> MNType:
+    def kind(self, node: MNNode, graph: MNGraph) -> MNType:
         record = RECORDS[node.op_type]
         names = [name for name in node.inputs[record.operand :] if name]
         return graph.values[names[0] if names else node.outputs[0]].dtype
 
-    def _check(self, node: MNNode, graph: MNGraph) -> None:
-        record, kind = RECORDS[node.op_type], self._type(node, graph)
+    def check(self, node: MNNode, graph: MNGraph) -> None:
+        record, kind = RECORDS[node.op_type], self.kind(node, graph)
         if record.arity not in (None, len(node.inputs)):
             raise UnsupportedOperator(
                 f"{node.op_type} {node.outputs[0]!r}: takes {record.arity} operands, got {len(node.inputs)}"
@@ -186,107 +328,23 @@ class Elementwise(Layer):
                     "cast one of them"
                 )
 
-    def pass_on(self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None]) -> list[Layout | None]:
-        out = graph.values[node.outputs[0]]
-        for name, given in zip(node.inputs, inputs, strict=True):
-            if name and given is not None:
-                value = graph.values[name]
-                if value.shape == out.shape and value.dtype.words_per_lw == out.dtype.words_per_lw:
-                    return [given]
-        return [None]
-
-    def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
-        """What the result is wished to be; without a wish only operands that are broadcast get one, since a full one
-        brings its layout along.
-        """
-        out = graph.values[node.outputs[0]]
-        wish = None if self._type(node, graph).words_per_lw != out.dtype.words_per_lw else outputs[0]
-        result = self._free_layout(node, graph) if wish is None else PadLayout(out.shape, wish)
-        asked: list[Layout | None] = []
-        for name in node.inputs:
-            shape = graph.values[name].shape if name else out.shape
-            asked.append(project(result, shape).layout if name and (wish or shape != out.shape) else None)
-        return asked
-
-    def assign(
-        self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
-    ) -> Assignment:
-        self._check(node, graph)
-        out = graph.values[node.outputs[0]]
-        full = [layout for layout in inputs if layout is not None and layout.shape == out.shape]
-        if wishes[0] is not None:
-            full.append(PadLayout(out.shape, wishes[0]))
-        if self._type(node, graph) is DOUBLE:
-            full = [layout for layout in full if layout.is_broadcast(Level.W)]
-        result = full[0] if full else self._free_layout(node, graph)
-        needed = tuple(
-            _needed(result, graph.values[name], given) if name else None
-            for name, given in zip(node.inputs, inputs, strict=True)
-        )
-        return Assignment(needed, (result,))
-
-    def _free_layout(self, node: MNNode, graph: MNGraph) -> PadLayout:
-        """The layout of a result that nothing asks for otherwise."""
-        out = graph.values[node.outputs[0]]
-        return default_layout(replace(out, dtype=DOUBLE) if self._type(node, graph) is DOUBLE else out)
-
-    def result_padding(self, node: MNNode, graph: MNGraph) -> str:
-        """Zero where the operator keeps zeros and all operands hold them there, else dirty."""
-        out = graph.values[node.outputs[0]]
-        for name in node.used:
-            value = graph.values[name]
-            if value.shape != out.shape or value.pad_type != PadType.ZERO:
-                return DIRTY
-        zeros = [np.zeros(1, graph.values[name].dtype.raw_dtype) for name in node.used]
-        return ZERO if zeros and not self._compute(node, graph, zeros).any() else DIRTY
-
-    def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
-        out = graph.values[node.outputs[0]].shape
-        found = []
-        for axis in sorted(range(len(out)), key=lambda n: -out[n]):
-            cut = {}
-            for position, name in enumerate(node.inputs):
-                own = axis - (len(out) - len(graph.values[name].shape)) if name else -1
-                if own >= 0 and graph.values[name].shape[own] == out[axis]:
-                    cut[position] = own
-            if out[axis] > 1:
-                found.append(SliceAxis(cut, {0: axis}))
-        return found
-
-    def tape(self, node: MNNode, graph: MNGraph) -> Tape:
-        """The recorded formula of a node."""
-        record, kind = RECORDS[node.op_type], self._type(node, graph)
-        scalars = _scalars(node)
+    def passes(self, node: MNNode, graph: MNGraph) -> list[Pass]:
+        record, kind = RECORDS[node.op_type], self.kind(node, graph)
+        numbers = scalars(node)
         patterns: list[int | None] = []
         for position in range(len(node.inputs)):
             of_kind = kind if position >= record.operand else INT
-            if position in scalars:
-                patterns.append(_pattern(scalars[position], of_kind) * (TWICE if of_kind is not kind is DOUBLE else 1))
+            if position in numbers:
+                patterns.append(pattern(numbers[position], of_kind) * (TWICE if of_kind is not kind is DOUBLE else 1))
             else:
                 patterns.append(None if node.inputs[position] else ABSENT)
-        true = _pattern(node.attrs[TRUE], FLOAT) if TRUE in node.attrs else None
-        return _tape(node.op_type, kind, tuple(patterns), tuple(sorted(record.settings(node).items())), true)
+        true = pattern(node.attrs[TRUE], FLOAT) if TRUE in node.attrs else None
+        tape = _tape(node.op_type, kind, tuple(patterns), tuple(sorted(record.settings(node).items())), true)
+        return [Pass(tape, tuple(node.used), tuple(node.outputs))]
 
-    def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
-        out = ctx.graph.values[node.outputs[0]]
-        layout = out.layout
-        assert layout is not None
-        operands = []
-        for name in node.used:
-            stream, value = ctx.stream(name), ctx.graph.values[name]
-            assert value.layout is not None
-            words = _words(value.layout, project(layout, value.shape), value.dtype)
-            operands.append(Place(stream.lm, stream.addr, source_lws(layout, value.shape), words))
-        target = ctx.stream(node.outputs[0])
-        emit_tape(asm, self.tape(node, ctx.graph), operands, Place(target.lm, target.addr, tuple(range(target.num_lw))))
 
-    def _compute(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> Raw:
-        return evaluate(self.tape(node, graph), inputs).astype(graph.values[node.outputs[0]].dtype.raw_dtype)
-
-    def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
-        given = [raw for name, raw in zip(node.inputs, inputs, strict=True) if name]
-        result = self._compute(node, graph, given)
-        return [np.broadcast_to(result, graph.values[node.outputs[0]].shape).copy()]
+def _is_scalar(value: MNValue) -> bool:
+    return math.prod(value.shape) == 1
 
 
 def _needed(result: PadLayout, value: MNValue, given: PadLayout | None) -> PadLayout:
@@ -309,7 +367,7 @@ def _words(given: PadLayout, wanted: PadLayout, dtype: MNType) -> dict[int, tupl
     return {lw: (words[0], words[1]) for lw, words in found.items()}
 
 
-def _pattern(number: Any, kind: MNType) -> int:
+def pattern(number: Any, kind: MNType) -> int:
     """32 bits of an immediate: a half twice, else the element."""
     bits = int(encode(np.asarray(number), kind))
     return bits << 16 | bits if kind is HALF else bits

@@ -13,6 +13,7 @@ from compiler.layers.base import Layer
 MODULES = (
     "argmax",
     "cast",
+    "chain",
     "elementwise",
     "gather",
     "gemm",

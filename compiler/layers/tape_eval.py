@@ -139,7 +139,12 @@ _MODELS = {
 
 
 def evaluate(tape: Tape, inputs: Sequence[Raw]) -> Raw:
-    """The result for raw element bits (uint32; uint16 for a half tape, uint64 for one of doubles).
+    """The first result of `evaluate_all`."""
+    return evaluate_all(tape, inputs)[0]
+
+
+def evaluate_all(tape: Tape, inputs: Sequence[Raw]) -> list[Raw]:
+    """The results for raw element bits (uint32; uint16 for a half tape, uint64 for one of doubles).
 
     Inputs broadcast as NumPy does.  Integers of 32 bits on a tape of doubles fill both words of a long word.
     """
@@ -159,8 +164,7 @@ def evaluate(tape: Tape, inputs: Sequence[Raw]) -> Raw:
 
     for step in tape.steps:
         _run(step, [read(val) for val in step.args], model, values, flags)
-    assert tape.result is not None
-    return np.broadcast_to(values[tape.result.number], shape or (1,)).astype(raw).reshape(shape)
+    return [np.broadcast_to(values[val.number], shape or (1,)).astype(raw).reshape(shape) for val in tape.results]
 
 
 def _spread(x: Raw, raw: type[np.unsignedinteger[Any]]) -> Raw:

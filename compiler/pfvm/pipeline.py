@@ -20,6 +20,7 @@ from compiler.pfvm.passes.cleanup import (
 from compiler.pfvm.passes.constants import fold_constants, share_constants
 from compiler.pfvm.passes.gemm import fold_transposes, matmul_to_gemm
 from compiler.pfvm.passes.identities import remove_identities
+from compiler.pfvm.passes.optimizers import fuse_optimizers
 
 PRODUCER = "pfvm"
 _MOST_ROUNDS = 10
@@ -46,6 +47,9 @@ PASSES: tuple[Pass, ...] = (
     Pass("drop_default_attributes", drop_default_attributes),
 )
 
+#: What comes once, after the others, since they look into operators that it puts together.
+LAST_PASS = Pass("fuse_optimizers", fuse_optimizers)
+
 OnPass = Callable[[int, Pass, int, onnx.ModelProto], None]
 
 
@@ -53,13 +57,15 @@ def optimize(
     model: onnx.ModelProto,
     *,
     share_equal_constants: bool = True,
+    fuse_updates: bool = True,
     on_pass: OnPass | None = None,
 ) -> onnx.ModelProto:
     """A simpler model with the same inputs, outputs, parameters and values; the given one is not changed.
 
     Every value of the result has an element type and a static shape in `value_info`; custom operators are in domain
-    `mncore`.  `share_equal_constants=False` is PFVM_DISABLE_CONSTANT_REUSE.  `on_pass(number, pass, changes, model)`
-    is called after every pass that changed something, e.g. to write the model into a file.
+    `mncore`.  `share_equal_constants=False` is PFVM_DISABLE_CONSTANT_REUSE, `fuse_updates=False`
+    CODEGEN_SKIP_OPTIMIZER_FUSION.  `on_pass(number, pass, changes, model)` is called after every pass that changed
+    something, e.g. to write the model into a file.
 
     Raises ModelError where a shape is not static, EvaluationError where a node of constants fails.
     """
@@ -78,14 +84,16 @@ def optimize(
             number += 1
         if not changed:
             break
+    if fuse_updates and (changes := LAST_PASS.run(work)) and on_pass is not None:
+        on_pass(number, LAST_PASS, changes, ir.to_proto(work))
     require_static_shapes(work)
     work.producer_name, work.producer_version = PRODUCER, None
     return ir.to_proto(work)
 
 
 def apply_pass(name: str, model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model after one pass alone.  Raises KeyError for a name that is not in PASSES."""
+    """The model after one pass alone.  Raises KeyError for a name that no pass has."""
     register_schemas()
     work = ir.from_proto(model)
-    {step.name: step for step in PASSES}[name].run(work)
+    {step.name: step for step in (*PASSES, LAST_PASS)}[name].run(work)
     return ir.to_proto(work)

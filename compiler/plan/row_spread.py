@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from compiler.graph import MNGraph, MNNode, MNValue
 from compiler.layers.cast import Cast
-from compiler.layers.elementwise import Elementwise
+from compiler.layers.elementwise import TapeLayer
 from compiler.layers.reduce import Reduce, reduced_axes
 from compiler.layers.registry import layer_of
 from compiler.layers.shape import Reshape
@@ -99,7 +99,7 @@ def _rows(node: MNNode, graph: MNGraph) -> int:
     source = graph.values[node.inputs[0]] if node.inputs and node.inputs[0] else None
     if not out.shape or out.shape[0] < MABS:
         return 0
-    if isinstance(layer, Elementwise):
+    if isinstance(layer, TapeLayer):
         lower = (name for name in node.used if len(graph.values[name].shape) < len(out.shape))
         return 0 if any(out.shape[0] in graph.values[name].shape for name in lower) else out.shape[0]
     if source is None or source.shape[:1] != out.shape[:1]:
@@ -176,7 +176,7 @@ class _Region:
 
     def _has_rows(self, name: str, node: MNNode) -> bool:
         shape, out = self._graph.values[name].shape, self._graph.values[node.outputs[0]].shape
-        own_rank = not isinstance(layer_of(node), Elementwise) or len(shape) == len(out)
+        own_rank = not isinstance(layer_of(node), TapeLayer) or len(shape) == len(out)
         return bool(shape) and shape[0] == self._rows and own_rank
 
     def _entries(self) -> Iterator[tuple[MNNode, int, str]]:
@@ -215,8 +215,8 @@ class _Region:
 
     def _steps(self, node: MNNode) -> int:
         layer = layer_of(node)
-        if isinstance(layer, Elementwise):
-            return len(layer.tape(node, self._planned).steps)
+        if isinstance(layer, TapeLayer):
+            return sum(len(each.tape.steps) for each in layer.passes(node, self._planned))
         if isinstance(layer, Reduce):
             return REDUCTION
         return CONVERSION if isinstance(layer, Cast) else 0

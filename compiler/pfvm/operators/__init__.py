@@ -7,13 +7,14 @@ from compiler.pfvm.operators import (
     logic,
     matrix,
     network,
+    optimizers,
     reduction,
     shape,
     windows,
 )
 from compiler.pfvm.operators.record import Call, Charged, Operator
 
-_FAMILIES = (elementwise, logic, matrix, windows, reduction, shape, indexing, network, custom)
+_FAMILIES = (elementwise, logic, matrix, windows, reduction, shape, indexing, network, custom, optimizers)
 
 OPERATORS: dict[tuple[str, str], Operator] = {
     operator.key: operator for family in _FAMILIES for operator in family.OPERATORS

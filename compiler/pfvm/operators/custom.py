@@ -10,12 +10,12 @@ from onnx.defs import OpSchema
 from torch import Tensor
 
 from compiler.pfvm.dtypes import torch_dtype
+from compiler.pfvm.operators import optimizers
 from compiler.pfvm.operators.logic import convert
 from compiler.pfvm.operators.record import Call, Operator, per_input
 from compiler.pfvm.operators.reduction import reduce_axes, sum_axes
 
-DOMAIN = "mncore"
-VERSION = 1
+DOMAIN, VERSION = optimizers.DOMAIN, optimizers.VERSION
 
 CAST_REDUCE_SUM = "ChainerCastReduceSum"
 
@@ -77,4 +77,5 @@ def _cast_reduce_sum_schema() -> OpSchema:
 def register_schemas() -> None:
     """Make the operators known to onnx.checker and onnx.shape_inference of this process; more calls change nothing."""
     if not onnx.defs.has(CAST_REDUCE_SUM, DOMAIN):
-        onnx.defs.register_schema(_cast_reduce_sum_schema())
+        for schema in (_cast_reduce_sum_schema(), *optimizers.schemas()):
+            onnx.defs.register_schema(schema)

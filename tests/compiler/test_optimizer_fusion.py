@@ -1,0 +1,124 @@
+"""Fused updates of optimizers: what is fused, and that no bit differs from the operators one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from compiler.chain import CHAINS, Chain
+from compiler.codegen import Compiled, compile_model
+from compiler.frontend import export
+from compiler.layers.reference import run_reference
+from compiler.options import Options
+from compiler.pfvm import PfvmProgram, flops, optimize
+from hw.engine import execute
+from hw.state import Board
+from mlsdk.optimizers import MNCoreAdam, MNCoreAdamW, MNCoreOptimizer, MNCoreSGD
+from tests.compiler import machine
+
+Make = Callable[[list[torch.nn.Parameter]], MNCoreOptimizer]
+
+#: Optimizer, name of its fused operator, results of that.
+CASES: dict[str, tuple[Make, str, int]] = {
+    "sgd": (lambda p: MNCoreSGD(p, 0.1), "ChainerSGD", 1),
+    "sgd_decay": (lambda p: MNCoreSGD(p, 0.1, weight_decay=0.01), "ChainerSGD", 1),
+    "momentum": (lambda p: MNCoreSGD(p, 0.1, 0.9), "ChainerMomentum", 2),
+    "nesterov": (lambda p: MNCoreSGD(p, 0.1, 0.9, 0.0, 0.01, True), "ChainerMomentum", 2),
+    "dampening": (lambda p: MNCoreSGD(p, 0.1, 0.9, 0.3, 0.01), "ChainerMomentum", 2),
+    "adam": (lambda p: MNCoreAdam(p, 0.01), "ChainerAdam", 3),
+    "adam_chainer": (lambda p: MNCoreAdam(p, 0.01, weight_decay=0.1, chainer_use_torch=False), "ChainerAdam", 3),
+    "adamw": (lambda p: MNCoreAdamW(p, 0.01), "ChainerAdamW", 3),
+    "adamw_no_decay": (lambda p: MNCoreAdamW(p, 0.01, weight_decay=0.0), "ChainerAdam", 3),
+}
+STEPS = 3
+
+
+class Step:
+    """One update of a parameter by gradients that come as an input: its exported model and their values."""
+
+    def __init__(self, make: Make, shape: tuple[int, ...]) -> None:
+        torch.manual_seed(len(shape))
+        parameter = torch.nn.Parameter(torch.randn(shape))
+        optimizer = make([parameter])
+        names = {id(parameter): "p"} | {id(tensor): name for name, _, tensor in optimizer.state_tensors()}
+
+        def update(inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+            with torch.no_grad():
+                optimizer.update(parameter, inputs["g"], optimizer.state[parameter], optimizer.param_groups[0])
+            return {"size": inputs["g"].sum()}
+
+        exported = export(update, {"g": torch.zeros(shape)}, tensor_names=lambda t: names.get(id(t)), training=True)
+        self.model, self.updates = exported.model, exported.updates
+        self.state = {name: np.array(tensor.detach()) for name, tensor in exported.params.items()}
+        rng = np.random.default_rng(7)
+        self.gradients = [rng.standard_normal(shape).astype(np.float32) * 10.0**k for k in range(STEPS)]
+
+    def compiled(self, fuse: bool, **options: Any) -> Compiled:
+        model = optimize(self.model, fuse_updates=fuse)
+        return compile_model(model, Options.resolve({"layout_planner": "legacy", **options}, {}), updates=self.updates)
+
+
+def _fused(model: onnx.ModelProto) -> list[onnx.NodeProto]:
+    return [node for node in model.graph.node if node.domain == "mncore"]
+
+
+def _on_pfvm(step: Step, model: onnx.ModelProto) -> list[dict[str, NDArray[Any]]]:
+    program, state, seen = PfvmProgram(model), dict(step.state), []
+    for gradient in step.gradients:
+        feeds = {name: torch.from_numpy(value) for name, value in (state | {"g": gradient}).items()}
+        results = {name: value.numpy() for name, value in program(feeds).items()}
+        state |= {name: results[output] for name, output in step.updates.items()}
+        seen.append(results)
+    return seen
+
+
+def _on_chip(step: Step, compiled: Compiled) -> list[dict[str, NDArray[Any]]]:
+    assert sorted(compiled.report["updated_in_place"]) == sorted(step.updates)
+    board, seen = Board(), []
+    for name, spec in compiled.params.items():
+        machine.store(board, spec, compiled.values[name])
+    for gradient in step.gradients:
+        machine.store(board, compiled.inputs["g"], gradient)
+        execute(compiled.program, board)
+        seen.append({name: machine.load(board, spec) for name, spec in compiled.outputs.items()})
+    return seen
+
+
+def _assert_equal_bits(got: list[dict[str, NDArray[Any]]], wanted: list[dict[str, NDArray[Any]]]) -> None:
+    for number, (one, other) in enumerate(zip(got, wanted, strict=True)):
+        assert one.keys() == other.keys()
+        for name, value in one.items():
+            assert value.tobytes() == other[name].tobytes(), f"{name} after step {number}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_update_becomes_one_node_with_the_same_bits_on_torch(case: str) -> None:
+    make, name, results = CASES[case]
+    step = Step(make, (5, 3))
+    fused, plain = optimize(step.model), optimize(step.model, fuse_updates=False)
+    assert [(node.op_type, len(node.output)) for node in _fused(fused)] == [(name, results)]
+    assert not _fused(plain) and len(plain.graph.node) >= len(fused.graph.node) + results
+    full = [node for node in fused.graph.node if node.output[0] not in step.updates.values() and node.domain == ""]
+    shapes = {info.name: [d.dim_value for d in info.type.tensor_type.shape.dim] for info in fused.graph.value_info}
+    assert all(shapes.get(node.output[0]) in ([], None) for node in full)  # only scalars are left outside
+    assert flops(fused) == flops(plain)
+    onnx.checker.check_model(fused)
+    _assert_equal_bits(_on_pfvm(step, fused), _on_pfvm(step, plain))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_chip_gives_the_same_bits(case: str) -> None:
+    step = Step(CASES[case][0], (37, 5))
+    fused = step.compiled(True)
+    assert sum(node.op_type in CHAINS for node in fused.graph.nodes) == 1
+    got = _on_chip(step, fused)
+    _assert_equal_bits(got, _on_chip(step, step.compiled(False)))
+    raw = run_reference(fused.graph, {"g": step.gradients[0]})
+    for name, stored in fused.stored.items():
+        assert raw[stored].tobytes() == got[0][name].tobytes(), name
