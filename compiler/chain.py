@@ -14,6 +14,7 @@ from typing import Any
 STEPS, RESULTS = "steps", "results"
 
 SGD, MOMENTUM, ADAM, ADAMW, OTHER = "ChainerSGD", "ChainerMomentum", "ChainerAdam", "ChainerAdamW", "ChainerUpdate"
+RATES = "ChainerUpdateRates"
 #: The operators that carry a chain, and what each makes.
 CHAINS = {
     SGD: "gradient descent: the new parameter",
@@ -21,6 +22,7 @@ CHAINS = {
     ADAM: "Adam: the averages of gradient and squared gradient, and the parameter",
     ADAMW: "Adam with decoupled weight decay: as ChainerAdam",
     OTHER: "another update by arithmetic on elements: the states, and the parameter",
+    RATES: "the single numbers of an update, such as Adam's bias corrections",
 }
 
 #: Operators that a step may be: one formula for floating-point elements, no attributes.

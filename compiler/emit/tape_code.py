@@ -26,7 +26,7 @@ QUAD = 8
 MASKS = 15
 MOST_SETS = 8
 #: With fewer sets, values share registers.
-FEW_SETS = 4
+FEW_SETS = 2
 BANKS = "rs"
 #: From this many groups on, an operand that is the same for all of them is loaded into a register once.
 FEW_GROUPS = 3
@@ -92,7 +92,7 @@ def emit_tape(asm: Asm, tape: Tape, operands: Sequence[Place], *results: Place) 
             for bank in sorted(homes.of[number]):
                 _copy(asm, place, batch, bank, homes.copied[bank, number])
         for turn, cycles in enumerate(batch):
-            for position in range(len(bound.steps)):
+            for position in range(homes.length):
                 asm.op(homes.item(position, turn, cycles))
 
 
@@ -235,6 +235,11 @@ class _Homes:
             for bank in BANKS
             for k, n in enumerate(self._copies[bank])
         }
+
+    @property
+    def length(self) -> int:
+        """Items for one group of long words."""
+        return len(self._steps)
 
     def _place_temporaries(self, *, reuse: bool) -> int:
         """Give every temporary registers, or with `reuse` those of one that nothing reads any more; returns how many

@@ -267,7 +267,8 @@ ENVIRONMENT: tuple[OptionRecord, ...] = (
         34,
         "CODEGEN_SKIP_OPTIMIZER_FUSION",
         "Keep the operators of optimizers unfused.",
-        note="operators of optimizers are never fused",
+        used_in="compiler/pfvm/passes/optimizers.py",
+        note="otherwise the operators that update one parameter and its states are one node; the bits are the same",
     ),
     _variable(
         35,

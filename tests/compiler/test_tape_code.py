@@ -77,8 +77,11 @@ def test_the_third_of_three_values_from_two_register_files_is_forwarded() -> Non
     tape.finish(tape.fma(a, b, c))
     asm = Asm()
     emit_tape(asm, tape, [Place("m", 0, WORDS_16)], Place("n", 0, WORDS_16))
-    copies = [number for number, text in enumerate(asm) if text.startswith("lpassa") and text.endswith("$nowrite")]
-    assert len(copies) == 2 and all("$aluf" in list(asm)[number + 1] for number in copies)
+    texts = list(asm)
+    products = [number for number, text in enumerate(texts) if text.startswith("fvfma")]
+    assert len(products) == 2
+    for number in products:
+        assert "$aluf" in texts[number] and texts[number - 1].startswith("lpassa") and "$nowrite" in texts[number - 1]
 
 
 def test_t_holds_one_value_at_a_time() -> None:

@@ -3,14 +3,15 @@
 An update ends in the output that holds the parameter's new contents.  From there the pass goes back through arithmetic
 on elements, as long as nothing else reads what it takes in; new states that nothing else made become outputs too.  It
 stops where the gradient comes from: operators that read no tensor of the program, directly or through others, are
-taken only while they make one value of one other and of scalars.
+taken only while they make one value of one other and of scalars.  Scalars that only such an update reads, and what they
+are made of, become one more operator.
 """
 
 from __future__ import annotations
 
 import onnx_ir as ir
 
-from compiler.chain import STEP_OPERATORS, Chain, Link
+from compiler.chain import RATES, STEP_OPERATORS, Chain, Link
 from compiler.frontend.naming import update_name
 from compiler.pfvm.operators.optimizers import DOMAIN, VERSION, classify
 from compiler.pfvm.passes.edit import constant_of, is_parameter
@@ -30,10 +31,28 @@ def fuse_optimizers(model: ir.Model) -> int:
     fused = 0
     for parameter, nodes in found.items():
         if len(nodes) > 1 and not any(nodes < other for other in whole):
-            _fuse(model.graph, parameter, sorted(nodes, key=order.__getitem__))
+            update = _fuse(sorted(nodes, key=order.__getitem__), parameter)
+            rates = _rates(update, [node for node in order if node not in nodes])
+            if len(rates) > 1:
+                _fuse(rates, None)
             model.graph.opset_imports[DOMAIN] = VERSION
             fused += 1
     return fused
+
+
+def _rates(update: ir.Node, nodes: list[ir.Node]) -> list[ir.Node]:
+    """The nodes that make scalars for this update alone, in their order.
+
+    Not those that make new states: these are better off on their way to DRAM while the rates are computed.
+    """
+    taken: list[ir.Node] = []
+    for node in reversed(nodes):
+        readers = {reader for value in node.outputs for reader, _ in value.uses()}
+        if node.outputs[0].is_graph_output() or not readers <= {update, *taken}:
+            continue
+        if _is_arithmetic(node) and static_shape(node.outputs[0]) == ():
+            taken.insert(0, node)
+    return taken
 
 
 def _update(root: ir.Value, order: dict[ir.Node, int]) -> set[ir.Node]:
@@ -50,11 +69,13 @@ def _update(root: ir.Value, order: dict[ir.Node, int]) -> set[ir.Node]:
     return taken - _of_the_gradient(sorted(taken, key=order.__getitem__), root)
 
 
+def _is_arithmetic(node: ir.Node) -> bool:
+    known = node.domain == "" and node.op_type in STEP_OPERATORS
+    return known and all(value is not None and value.dtype is ir.DataType.FLOAT for value in node.inputs)
+
+
 def _is_step(node: ir.Node, root: ir.Value) -> bool:
-    if node.domain != "" or node.op_type not in STEP_OPERATORS or any(value is None for value in node.inputs):
-        return False
-    result = node.outputs[0]
-    return result.dtype is root.dtype and static_shape(result) == static_shape(root) is not None
+    return _is_arithmetic(node) and static_shape(node.outputs[0]) == static_shape(root)
 
 
 def _of_the_gradient(nodes: list[ir.Node], root: ir.Value) -> set[ir.Node]:
@@ -81,17 +102,23 @@ def _source(value: ir.Value, root: ir.Value) -> set[ir.Value] | None:
     return {value} if static_shape(value) == static_shape(root) and constant_of(value) is None else set()
 
 
-def _fuse(graph: ir.Graph, parameter: ir.Value, nodes: list[ir.Node]) -> None:
-    """Put one node in the place of the last of `nodes`, which stand in their order; the last one makes the parameter's
-    new contents.
+def _fuse(nodes: list[ir.Node], parameter: ir.Value | None) -> ir.Node:
+    """Put one node in the place of the last of `nodes`, which stand in their order.
+
+    Its outputs are what others read and the outputs of the graph, in the order in which they are made.  parameter: what
+    the last one makes the new contents of; None: the nodes make scalars.
     """
-    made = {node.outputs[0] for node in nodes}
-    inputs = list(dict.fromkeys([parameter, *(v for node in nodes for v in node.inputs if v not in made)]))
-    number = {value: position for position, value in enumerate([*inputs, *(node.outputs[0] for node in nodes)])}
+    graph = nodes[-1].graph
+    assert graph is not None  # passes only see nodes of a graph
+    made = [node.outputs[0] for node in nodes]
+    first = [] if parameter is None else [parameter]
+    inputs = list(dict.fromkeys([*first, *(value for node in nodes for value in node.inputs if value not in made)]))
+    number = {value: position for position, value in enumerate([*inputs, *made])}
     links = [Link(node.op_type, tuple(number[value] for value in node.inputs)) for node in nodes]
-    kept = [node.outputs[0] for node in nodes if node is nodes[-1] or node.outputs[0].is_graph_output()]
+    kept = [v for v in made if v.is_graph_output() or not {reader for reader, _ in v.uses()} <= set(nodes)]
     chain = Chain(tuple(links), tuple(number[value] for value in kept))
-    new = ir.node(classify(chain, 0), inputs, chain.attributes(), domain=DOMAIN, num_outputs=len(kept))
+    op_type = RATES if parameter is None else classify(chain, 0)
+    new = ir.node(op_type, inputs, chain.attributes(), domain=DOMAIN, num_outputs=len(kept))
     new.name = kept[-1].name
     new.metadata_props.update(nodes[-1].metadata_props)
     graph.insert_before(nodes[-1], new)
@@ -101,3 +128,4 @@ def _fuse(graph: ir.Graph, parameter: ir.Value, nodes: list[ir.Node]) -> None:
         ir.convenience.replace_all_uses_with(was, now, replace_graph_outputs=True)
     for node in reversed(nodes):
         graph.remove(node, safe=True)
+    return new
