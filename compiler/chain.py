@@ -22,7 +22,7 @@ CHAINS = {
     ADAM: "Adam: the averages of gradient and squared gradient, and the parameter",
     ADAMW: "Adam with decoupled weight decay: as ChainerAdam",
     OTHER: "another update by arithmetic on elements: the states, and the parameter",
-    RATES: "the single numbers of an update, such as Adam's bias corrections",
+    RATES: "the single numbers of an update: powers that are states, and the factors made of them",
 }
 
 #: Operators that a step may be: one formula for floating-point elements, no attributes.

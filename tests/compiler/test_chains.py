@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from onnx import helper
 
 from compiler.chain import CHAINS, STEP_OPERATORS, Chain, Link
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.options import Options
 from tests.compiler import machine, models
 

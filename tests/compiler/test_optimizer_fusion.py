@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from compiler.chain import CHAINS, RATES
-from compiler.codegen import Compiled, compile_model
+from compiler.codegen import compile_model
+from compiler.compiled import Compiled
 from compiler.frontend import export
 from compiler.layers.reference import run_reference
 from compiler.options import Options

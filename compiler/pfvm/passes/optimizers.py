@@ -41,16 +41,11 @@ def fuse_optimizers(model: ir.Model) -> int:
 
 
 def _rates(update: ir.Node, nodes: list[ir.Node]) -> list[ir.Node]:
-    """The nodes that make scalars for this update alone, in their order.
-
-    Not those that make new states: these are better off on their way to DRAM while the rates are computed.
-    """
+    """The nodes that make scalars for this update alone, in their order."""
     taken: list[ir.Node] = []
     for node in reversed(nodes):
         readers = {reader for value in node.outputs for reader, _ in value.uses()}
-        if node.outputs[0].is_graph_output() or not readers <= {update, *taken}:
-            continue
-        if _is_arithmetic(node) and static_shape(node.outputs[0]) == ():
+        if readers and readers <= {update, *taken} and _is_arithmetic(node) and static_shape(node.outputs[0]) == ():
             taken.insert(0, node)
     return taken
 
