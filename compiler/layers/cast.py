@@ -14,7 +14,8 @@ import numpy as np
 from compiler.emit.asm import Asm
 from compiler.emit.elementwise import emit_float_to_half, emit_half_to_float
 from compiler.emit.tape import Formula, Tape
-from compiler.emit.tape_code import Place, emit_tape
+from compiler.emit.tape_binding import Place
+from compiler.emit.tape_code import emit_tape
 from compiler.errors import UnsupportedOperator
 from compiler.graph import MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layers import formulas, halfmath

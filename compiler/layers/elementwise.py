@@ -17,9 +17,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from compiler.chain import CHAINS
 from compiler.emit.asm import Asm
 from compiler.emit.tape import Formula, Tape, Val
-from compiler.emit.tape_code import Place, emit_tape
+from compiler.emit.tape_binding import Place
+from compiler.emit.tape_code import emit_tape
 from compiler.errors import UnsupportedOperator
 from compiler.graph import MNGraph, MNNode, MNType, MNValue, PadType, encode
 from compiler.layers import formulas as f
@@ -144,6 +146,11 @@ RECORDS = {record.op_type: record for record in OPERATORS}
 COMPARISONS = frozenset({"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 #: Attribute of a comparison that gives this single (else 0) in place of a truth value.
 TRUE = "true"
+
+
+def scalar_inputs(node: MNNode) -> tuple[int, ...]:
+    """Positions at which constants of one element may become immediates."""
+    return tuple(range(len(node.inputs))) if node.op_type in RECORDS or node.op_type in CHAINS else ()
 
 
 def scalars(node: MNNode) -> dict[int, Any]:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.graph import MNGraph, MNNode
-from compiler.layers.elementwise import TapeLayer
-from compiler.layers.registry import layers
+from compiler.layers.elementwise import scalar_inputs
 
 
 def inline_scalars(graph: MNGraph, changing: Collection[str]) -> None:
@@ -21,9 +20,8 @@ def inline_scalars(graph: MNGraph, changing: Collection[str]) -> None:
     constant = {name for name in graph.params if name not in changing and graph.values[name].constant is not None}
     for node in graph.nodes:
         given = len(node.used)
-        if not isinstance(layers().get(node.op_type), TapeLayer):
-            continue
-        for position, name in enumerate(node.inputs):
+        for position in scalar_inputs(node):
+            name = node.inputs[position]
             data = graph.values[name].constant if name in constant else None
             if data is None or given == 1 or not _uniform(data) or not _shape_stays(node, position, graph):
                 continue

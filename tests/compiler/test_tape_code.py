@@ -6,7 +6,8 @@ import pytest
 
 from compiler.emit.asm import Asm
 from compiler.emit.tape import Formula, Tape
-from compiler.emit.tape_code import Place, address, emit_tape
+from compiler.emit.tape_binding import Place, address
+from compiler.emit.tape_code import emit_tape
 from compiler.errors import CompilerError
 from compiler.layers import formulas, transcendental
 from hw.program import Step
