@@ -73,14 +73,13 @@ def bind(tape: Tape, operands: Sequence[Place], results: Sequence[Place]) -> Bou
         fresh += len(tape.steps)
     targets = {val.number: place for val, place in zip(tape.results, results, strict=True)}
     finals = _finals(tape, targets)
-    alone = results[0].lm if len(results) == 1 else None
     for step in made:
         seen = {finals[step.target].lm: finals[step.target]} if step.target in finals else {}
         for val in step.args:
             place = places.get(val.number)
             if place is None or val.number in loads or val.number in renamed:
                 continue
-            if place.words or seen.setdefault(place.lm, place) != place or place.lm == alone:
+            if place.words or seen.setdefault(place.lm, place) != place:
                 renamed[val.number] = fresh
                 fresh += 1
     steps = [

@@ -4,7 +4,7 @@ Each memory can be read at one address in a step, so operands that meet in an it
 temporaries are two-coloured over the GRFs, or held in T where the formula says so; constants are loaded into the banks
 that need them, those of the ALU into GRF0 and those of the MAU into GRF1 if there is a choice, so that both units can
 work in one line.  The MAU multiplies doubles for two of the four PEs at a time, so that a product takes two items
-(isa.md 9.3).  An operand that shares its local memory with another one or with the result is copied to a GRF
+(isa.md 9.3).  An operand that meets another one of its local memory in an item, or a result, is copied to a GRF
 before, for several groups of four long words at a time.  Where an item reads three values from two GRFs, a copy in the
 step before brings one of them by forwarding.  The groups rotate through sets of registers, so that `isa.pack` can
 overlap them; in a long tape, values take over the registers of those that were read for the last time.  A value that
