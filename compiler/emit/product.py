@@ -114,7 +114,9 @@ class ProductJob:
 
 @dataclass(frozen=True)
 class Places:
-    """Streams of the operands and the result, the word address in LM1 of the copy of `left`, and the bias if any."""
+    """Streams of the operands and the result, the word address of the copy of `left` in the local memory where `left`
+    is not, and the bias if any.
+    """
 
     left: Stream
     copy: int
@@ -124,7 +126,7 @@ class Places:
 
 
 def emit_product(asm: Asm, job: ProductJob, at: Places) -> None:
-    """Write the product; the left operand must lie in LM0."""
+    """Write the product."""
     _Emitter(asm, job, at).run()
 
 
@@ -134,6 +136,7 @@ class _Emitter:
         self._job = job
         self._at = at
         self._kind = job.kind
+        self._copy_lm = "n" if at.left.lm == "m" else "m"
         self._tiles = 0
         self._biases = 0
 
@@ -167,13 +170,13 @@ class _Emitter:
     # -- the left operand ------------------------------------------------------------------------------------------
 
     def _convert_left(self) -> Table:
-        """Block-float copy of the whole left operand in LM1, same order; word addresses [s, v, k]."""
+        """Block-float copy of the whole left operand, same order; word addresses [s, v, k]."""
         source, kind = self._at.left, self._kind
         step = 8 if kind.lanes == 4 else 4
         for lw in range(0, source.num_lw, step):
             wide = kind.lanes == 4
             mask = cycle_mask(-(-(source.num_lw - lw) // (step // 4)), wide=wide)
-            target = f"${kind.acc}n{self._at.copy + 2 * lw}v{mask}"
+            target = f"${kind.acc}{self._copy_lm}{self._at.copy + 2 * lw}v{mask}"
             self._asm.op(f"{kind.block} {source.at(lw, wide=wide)} {target}")
         return self._at.copy + 2 * self._job.left
 
@@ -191,11 +194,11 @@ class _Emitter:
         return words.reshape(shared, tiles * tile, k_tiles)
 
     def _block(self, register: int, start: int) -> None:
-        """Convert a tile in GRF0 to block float in LM1."""
+        """Convert a tile in GRF0 to block float in local memory."""
         kind = self._kind
         for first in range(0, kind.tile, kind.span):
             source, target = register + 2 * first, start + 2 * first
-            self._asm.op(f"{kind.block} ${kind.acc}r{source}v ${kind.acc}n{target}v")
+            self._asm.op(f"{kind.block} ${kind.acc}r{source}v ${kind.acc}{self._copy_lm}{target}v")
 
     # -- tiles -----------------------------------------------------------------------------------------------------
 
@@ -285,7 +288,7 @@ class _Emitter:
         """The vectors at some word addresses times a tile, plus an addend, to an accumulator."""
         kind = self._kind
         words = [word + part for word in words]
-        x = f"${'' if part else 'l'}n" + flat(words + words[-1:] * (4 - len(words)))
+        x = f"${'' if part else 'l'}{self._copy_lm}" + flat(words + words[-1:] * (4 - len(words)))
         target = f"${kind.acc}s{acc}v"
         first = f"{kind.letter}mmul" if addend is None else f"{kind.letter}mfma"
         operands = f"$l{plane} {x}" if addend is None else f"$l{plane} {x} {addend}"

@@ -54,7 +54,8 @@ def _transposed(node: MNNode) -> tuple[bool, bool]:
     return bool(node.attrs.get("transA", 0)), bool(node.attrs.get("transB", 0))
 
 
-def _refuse(node: MNNode, why: str) -> UnsupportedOperator:
+def refuse(node: MNNode, why: str) -> UnsupportedOperator:
+    """The refusal of a product, to be raised."""
     return UnsupportedOperator(f"{node.op_type} {node.outputs[0]!r}: {why}")
 
 
@@ -62,14 +63,14 @@ def product_shape(node: MNNode, graph: MNGraph) -> Shape:
     """The roles of all axes.  Raises UnsupportedOperator for what no product in local memory can be."""
     a, b = (graph.values[name] for name in node.inputs[:2])
     if len(b.shape) < 2 or len(a.shape) < 2:
-        raise _refuse(node, f"operands must have at least two axes, got {a.shape} and {b.shape}")
+        raise refuse(node, f"operands must have at least two axes, got {a.shape} and {b.shape}")
     if a.dtype is not b.dtype or a.dtype not in KIND_OF:
-        raise _refuse(node, f"operands must be Half, Float or Double alike, got {a.dtype} and {b.dtype}")
+        raise refuse(node, f"operands must be Half, Float or Double alike, got {a.dtype} and {b.dtype}")
     trans_a, trans_b = _transposed(node)
     rows, depth = a.shape[-2:] if not trans_a else a.shape[:-3:-1]
     other, columns = b.shape[-2:] if not trans_b else b.shape[:-3:-1]
     if depth != other:
-        raise _refuse(node, f"the contracted axes differ: {depth} of {a.shape} and {other} of {b.shape}")
+        raise refuse(node, f"the contracted axes differ: {depth} of {a.shape} and {other} of {b.shape}")
     left, right = [Role("M", rows), Role("K", depth)], [Role("K", depth), Role("N", columns)]
     left, right = left[::-1] if trans_a else left, right[::-1] if trans_b else right
     result = [Role("M", rows), Role("N", columns)]
@@ -79,7 +80,7 @@ def product_shape(node: MNNode, graph: MNGraph) -> Shape:
         theirs = b.shape[-3 - number] if len(b.shape) > 2 + number else None
         letter = "S" if mine == theirs else "M" if theirs in (1, None) else "R"
         if letter == "R" and mine not in (1, None):
-            raise _refuse(node, f"the leading axes of {a.shape} and {b.shape} do not match")
+            raise refuse(node, f"the leading axes of {a.shape} and {b.shape} do not match")
         extent = max(mine or 1, theirs or 1)
         if mine is not None:
             left.insert(0, Role("1", 1) if letter == "R" else Role(letter, extent))
@@ -89,7 +90,8 @@ def product_shape(node: MNNode, graph: MNGraph) -> Shape:
     return Shape(tuple(left), tuple(right), tuple(result), KIND_OF[a.dtype].tile)
 
 
-def _kind(node: MNNode, graph: MNGraph) -> Kind:
+def kind_of(node: MNNode, graph: MNGraph) -> Kind:
+    """The precision of a product."""
     kind = KIND_OF[graph.values[node.inputs[0]].dtype]
     return SINGLE if kind is PSEUDO and node.attrs.get(IMPLEMENTATION) == TRUE_SINGLE else kind
 
@@ -105,7 +107,7 @@ def _asked(node: MNNode, shape: Shape) -> Spread | None:
         return None
     letters = _spread(node).letters
     if letters not in {spread.letters for spread in candidates(shape, wasteful=True)}:
-        raise _refuse(
+        raise refuse(
             node,
             f"spread={letters!r} is none of this product; expected a letter each for G, B, L1B and MAB, of M, N, K, S "
             "for an axis and - for copies",
@@ -118,6 +120,10 @@ class Gemm(Layer):
 
     op_types: ClassVar[tuple[str, ...]] = ("Gemm", "MatMul")
     first_in: ClassVar[Location | None] = Location.LM0
+
+    def shape_of(self, node: MNNode, graph: MNGraph) -> Shape:
+        """The roles of all axes."""
+        return product_shape(node, graph)
 
     def variant(self, node: MNNode) -> Layer:
         return STREAMED_GEMM if "banks" in node.attrs else self
@@ -146,7 +152,7 @@ class Gemm(Layer):
         return self._wishes(node, graph, inputs, None)
 
     def pass_on(self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None]) -> list[Layout | None]:
-        shape = product_shape(node, graph)
+        shape = self.shape_of(node, graph)
         return [tensor_layout(shape, self._wished(node, graph, inputs, None), shape.result).layout]
 
     def wish(self, node: MNNode, graph: MNGraph, outputs: Sequence[Layout | None]) -> list[Layout | None]:
@@ -156,7 +162,7 @@ class Gemm(Layer):
         self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None], result: Layout | None
     ) -> Spread:
         """The spread that suits an operand with a wish, or what an operand costs to come from DRAM."""
-        shape = product_shape(node, graph)
+        shape = self.shape_of(node, graph)
         known = []
         for position, name in enumerate(node.inputs[:2]):
             given = inputs[position]
@@ -167,14 +173,14 @@ class Gemm(Layer):
     def _wishes(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None], result: Layout | None
     ) -> list[Layout | None]:
-        shape, spread = product_shape(node, graph), self._wished(node, graph, inputs, result)
+        shape, spread = self.shape_of(node, graph), self._wished(node, graph, inputs, result)
         wishes = [tensor_layout(shape, spread, roles).layout for roles in (shape.left, shape.right)]
         return [*wishes, *[bias_layout(shape, spread).layout] * (len(node.inputs) - 2)]
 
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
     ) -> Assignment:
-        shape = product_shape(node, graph)
+        shape = self.shape_of(node, graph)
         self._check(node, graph, shape)
         known = [Known(layout, free=layout is None) for layout in inputs[:2]]
         asked = _asked(node, shape)
@@ -193,20 +199,20 @@ class Gemm(Layer):
     def _check(self, node: MNNode, graph: MNGraph, shape: Shape) -> None:
         for name in ("alpha", "beta"):
             if float(node.attrs.get(name, 1.0)) != 1.0:
-                raise _refuse(node, f"{name} must be 1, got {node.attrs[name]}")
+                raise refuse(node, f"{name} must be 1, got {node.attrs[name]}")
         columns = shape.result[-1].extent
         if len(node.inputs) > 2 and graph.values[node.inputs[2]].shape != (columns,):
-            raise _refuse(node, f"the bias must have shape ({columns},), got {graph.values[node.inputs[2]].shape}")
+            raise refuse(node, f"the bias must have shape ({columns},), got {graph.values[node.inputs[2]].shape}")
 
     def padding(self, node: MNNode, graph: MNGraph) -> dict[int, PadNeed]:
-        shape = product_shape(node, graph)
+        shape = self.shape_of(node, graph)
         return {
             position: PadNeed(ZERO, tuple(number for number, role in enumerate(roles) if role.letter == "K"))
             for position, roles in enumerate((shape.left, shape.right))
         }
 
     def scratch(self, node: MNNode, graph: MNGraph) -> dict[str, int]:
-        job, spread = _job(node, graph), _spread(node)
+        job, spread = job_of(node, graph, self.shape_of(node, graph)), _spread(node)
         left, result = graph.values[node.inputs[0]].layout, graph.values[node.outputs[0]].layout
         assert left is not None and result is not None
         words = {"n": job.copy_words if job.left_transposed else 2 * left.num_lw}
@@ -215,7 +221,7 @@ class Gemm(Layer):
         return words
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
-        job, spread = _job(node, ctx.graph), _spread(node)
+        job, spread = job_of(node, ctx.graph, self.shape_of(node, ctx.graph)), _spread(node)
         layout = ctx.graph.values[node.outputs[0]].layout
         assert layout is not None
         left, right = (ctx.stream(name) for name in node.inputs[:2])
@@ -232,14 +238,14 @@ class Gemm(Layer):
             add_up(asm, route, source, (target.lm, target.addr), prec)
 
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
-        shape, spread = product_shape(node, graph), _spread(node)
+        shape, spread = self.shape_of(node, graph), _spread(node)
         trans_a, trans_b = _transposed(node)
         left = np.swapaxes(inputs[0], -1, -2) if trans_a else inputs[0]
         right = inputs[1] if trans_b else np.swapaxes(inputs[1], -1, -2)
         places, local = spread.members("K"), spread.local(shape, "K")
-        kind = _kind(node, graph)
+        kind = kind_of(node, graph)
         bias = inputs[2].view(graph.values[node.inputs[2]].dtype.host_dtype) if len(inputs) > 2 else None
-        left, right = (_parts(raw, places, local, shape.tile) for raw in (left, right))
+        left, right = (parts(raw, places, local, shape.tile) for raw in (left, right))
         if kind.parts > 1:
             layout = graph.values[node.outputs[0]].layout
             assert layout is not None
@@ -247,15 +253,15 @@ class Gemm(Layer):
             left, right = (_by_words(tiles, plain=plain) for tiles in (left, right))
         biases = [None if bias is None else bias * bias.dtype.type(p == 0) for p in range(places)]
         accs = [productmath.accumulate(left[p], right[p], biases[p], kind.letter) for p in range(places)]
-        return [_add_levels(accs, spread, kind.letter)]
+        return [add_levels(accs, spread, kind.letter)]
 
 
-def _parts(raw: Raw, places: int, local: int, tile: int) -> Raw:
+def parts(raw: Raw, places: int, local: int, tile: int) -> Raw:
     """(places, ..., rows, tiles, tile) of an operand whose last axis is contracted."""
     padded = np.pad(raw, [(0, 0)] * (raw.ndim - 1) + [(0, places * local - raw.shape[-1])])
-    parts = padded.reshape(*raw.shape[:-1], places, local)
-    parts = np.pad(parts, [(0, 0)] * raw.ndim + [(0, -local % tile)])
-    return np.moveaxis(parts.reshape(*raw.shape[:-1], places, -1, tile), -3, 0)
+    cut = padded.reshape(*raw.shape[:-1], places, local)
+    cut = np.pad(cut, [(0, 0)] * raw.ndim + [(0, -local % tile)])
+    return np.moveaxis(cut.reshape(*raw.shape[:-1], places, -1, tile), -3, 0)
 
 
 def _by_words(tiles: Raw, *, plain: bool) -> Raw:
@@ -267,14 +273,14 @@ def _by_words(tiles: Raw, *, plain: bool) -> Raw:
     return words.reshape(*outer, 2 * count, 4)
 
 
-def _add_levels(accs: Sequence[Raw], spread: Spread, kind: str) -> Raw:
+def add_levels(accs: Sequence[Raw], spread: Spread, kind: str) -> Raw:
     """Partial sums of all places, in the order of their levels, to the result: over MABs, L1Bs, banks, groups."""
-    parts = np.stack(accs)
+    sums = np.stack(accs)
     if "MAB" in spread.of("K"):
-        split = parts.reshape(-1, 16, *parts.shape[1:])
+        split = sums.reshape(-1, 16, *sums.shape[1:])
         raw = np.stack([productmath.add_mabs(part, kind) for part in split])
     else:
-        raw = productmath.narrow(parts, kind)
+        raw = productmath.narrow(sums, kind)
     for unit, members in (("L1B", 8), ("B", 2), ("G", 4)):
         if unit in spread.of("K"):
             split = raw.reshape(-1, members, *raw.shape[1:])
@@ -336,10 +342,10 @@ def _shared(layout: PadLayout, roles: Sequence[Role], result: Sequence[Role], lo
     return found
 
 
-def _job(node: MNNode, graph: MNGraph) -> ProductJob:
+def job_of(node: MNNode, graph: MNGraph, shape: Shape) -> ProductJob:
     """The tables of a product whose layouts are settled."""
-    shape, spread = product_shape(node, graph), _spread(node)
-    kind = _kind(node, graph)
+    spread = _spread(node)
+    kind = kind_of(node, graph)
     local = {letter: spread.local(shape, letter) for letter in "MNKS"}
     left, right, result = (graph.values[name].layout for name in (*node.inputs[:2], node.outputs[0]))
     assert left is not None and right is not None and result is not None
@@ -367,6 +373,7 @@ def _job(node: MNNode, graph: MNGraph) -> ProductJob:
         vectors = np.argsort(m_left, kind="stable")
         left_table = s_left[:, None, None] + m_left[vectors][:, None] + k_left[::tile]
     else:
+        m_left = m_left[: len(m_result)]
         vectors = (tile * np.arange(len(m_left) // tile)[:, None] + order).ravel()
         table = rows(k_left)
         left_table = _with_rows(s_left[:, None, None] + m_left[::tile][:, None], table)

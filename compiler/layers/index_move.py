@@ -45,7 +45,6 @@ class IndexMove(Layer):
         "Gather",
         "GatherElements",
         "MNCoreReshape",
-        "MNCoreWindows",
     )
 
     def sources(self, node: MNNode) -> list[int]:

@@ -56,12 +56,16 @@ class Role:
 
 @dataclass(frozen=True)
 class Shape:
-    """A product: the roles of the axes of both operands and of the result; `tile`: 16 (half), 8 or 4 (double)."""
+    """A product: the roles of the axes of both operands and of the result; `tile`: 16 (half), 8 or 4 (double).
+
+    held: what a place holds of letters whose axes are not laid out by the spread.
+    """
 
     left: tuple[Role, ...]
     right: tuple[Role, ...]
     result: tuple[Role, ...]
     tile: int
+    held: tuple[tuple[str, int], ...] = ()
 
     @property
     def lanes(self) -> int:
@@ -104,6 +108,9 @@ class Spread:
 
     def local(self, shape: Shape, letter: str) -> int:
         """Padded extent that one place holds of the main axis of a letter."""
+        held = dict(shape.held)
+        if letter in held:
+            return held[letter]
         extent = -(-shape.main(letter) // self.members(letter))
         in_tiles = letter == "N" or (letter == "M" and shape.left[-1].letter == "M")
         if in_tiles or (letter == "K" and (shape.left_direct or shape.right_direct)):

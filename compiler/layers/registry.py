@@ -17,6 +17,7 @@ MODULES = (
     "elementwise",
     "gather",
     "gemm",
+    "image_product",
     "index_move",
     "moves",
     "padding",
@@ -24,6 +25,7 @@ MODULES = (
     "shape",
     "slices",
     "switch",
+    "windows",
 )
 
 

@@ -1,12 +1,15 @@
 """Products, convolutions and poolings made of others (see `compiler.plan.opening`).
 
-A convolution gathers the windows of its input (`MNCoreWindows`: channels and places of the window along one axis, the
-places of the result along the last) and multiplies the weight by them; a pooling reduces them.
+A convolution gathers the windows of its input (`MNCoreWindows`: batch, places of the result, and elements of the
+window times channels) and multiplies them by the filter; a pooling reduces them.  The gradient of an input gathers, for
+each of its elements, the gradients of all windows that it is in; that of a filter multiplies gradients by windows.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compiler.errors import UnsupportedOperator
@@ -15,6 +18,8 @@ from compiler.switch.windows import window_elements
 
 if TYPE_CHECKING:
     from compiler.plan.opening import Opener
+
+STEPS = ("strides", "dilations")
 
 
 def _factor(o: Opener, name: str) -> float:
@@ -44,33 +49,102 @@ def gemm(o: Opener) -> None:
     o.finish(o.like("Add", product, addend) if addend else product)
 
 
-def _windows(
-    o: Opener, kernel: tuple[int, ...], places: tuple[int, ...], *, groups: int, apart: bool, fill: float
-) -> str:
-    """Windows of the input: (batch, groups, channels of a group * window, places), without the axis of one group;
-    `apart`: (batch, channels, window, places).
+@dataclass(frozen=True)
+class _Geometry:
+    """What a convolution or pooling does with the spatial axes, which are those after batch and channels.
+
+    extents: of the input.  places: of the result.  starts: padding before the first element.
     """
-    batch, channels, *extents = o.shape(o.node.inputs[0])
-    attrs = o.node.attrs
-    strides = [int(v) for v in attrs.get("strides", [1] * len(kernel))]
-    dilations = [int(v) for v in attrs.get("dilations", [1] * len(kernel))]
-    window, count = math.prod(kernel), math.prod(places)
-    shape = [batch, groups, channels // groups * window, count] if groups > 1 else [batch, channels * window, count]
-    return o.make(
-        "MNCoreWindows",
-        o.node.inputs[0],
-        shape=[batch, channels, window, count] if apart else shape,
-        kernel_shape=list(kernel),
-        strides=strides,
-        dilations=dilations,
-        starts=_starts(o, kernel, extents, places, strides, dilations),
-        places=list(places),
-        fill=fill,
-    )
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    starts: tuple[int, ...]
+    extents: tuple[int, ...]
+    places: tuple[int, ...]
+
+    @classmethod
+    def of(cls, o: Opener, kernel: Sequence[int], extents: Sequence[int], places: Sequence[int]) -> _Geometry:
+        """From the attributes of a node."""
+        attrs = o.node.attrs
+        strides, dilations = ([int(v) for v in attrs.get(name) or [1] * len(kernel)] for name in STEPS)
+        starts = _starts(o, kernel, extents, places, strides, dilations)
+        return cls(*(tuple(int(v) for v in vector) for vector in (kernel, strides, dilations, starts, extents, places)))
+
+    @property
+    def window(self) -> int:
+        """Elements of a window."""
+        return math.prod(self.kernel)
+
+    @property
+    def apart(self) -> bool:
+        """Whether no element is in two windows."""
+        spans = ((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
+        return all(stride >= span for stride, span in zip(self.strides, spans, strict=True))
+
+    def attrs(self, *, back: bool) -> dict[str, Any]:
+        """Attributes of MNCoreWindows over the input, or `back` over the result."""
+        names = ("kernel_shape", "strides", "dilations", "starts")
+        steps = {name: list(v) for name, v in zip(names, (self.kernel, *self.steps), strict=True)}
+        return {**steps, "places": list(self.extents if back else self.places), "back": int(back)}
+
+    @property
+    def steps(self) -> tuple[tuple[int, ...], ...]:
+        """Strides, dilations, starts."""
+        return self.strides, self.dilations, self.starts
+
+    def elements(self) -> Any:
+        """`window_elements` of the input, flat: int64[window, places]."""
+        return window_elements(self.extents, self.attrs(back=False)).reshape(self.window, -1)
+
+
+def _joined(o: Opener, x: str, geometry: _Geometry, *, back: bool = False) -> str:
+    """Windows as rows of a product: (batch, *places, window * channels)."""
+    attrs = geometry.attrs(back=back)
+    shape = [o.shape(x)[0], *attrs["places"], geometry.window * o.shape(x)[1]]
+    return o.make("MNCoreWindows", x, shape=shape, joined=1, fill=0.0, **attrs)
+
+
+def _apart(o: Opener, x: str, geometry: _Geometry, fill: float) -> str:
+    """Windows with an axis of their elements: (batch, window, *places, channels)."""
+    shape = [o.shape(x)[0], geometry.window, *geometry.places, o.shape(x)[1]]
+    return o.make("MNCoreWindows", x, shape=shape, fill=fill, **geometry.attrs(back=False))
+
+
+def _added_back(o: Opener, x: str, geometry: _Geometry, *, fold: bool) -> str:
+    """For each element of the input the sum over the windows that it is in: (batch, channels, *extents).
+
+    x: (batch, channels, *places), or with `fold` (batch, window, *places, channels), the parts of a window's elements.
+    """
+    batch, channels = o.shape(x)[0], o.shape(x)[-1 if fold else 1]
+    slots = 1 if geometry.apart else geometry.window
+    attrs = {**geometry.attrs(back=True), "fold": int(fold), "slots": slots, "fill": 0.0}
+    shape = [batch, *([slots] if slots > 1 else []), *geometry.extents, channels]
+    parts = o.make("MNCoreWindows", x, shape=shape, **attrs)
+    return _channels_first(o, o.reduce("ReduceSum", parts, (1,), keep=False) if slots > 1 else parts)
+
+
+def _channels_first(o: Opener, x: str) -> str:
+    """(batch, *places, channels) as (batch, channels, *places)."""
+    rank = len(o.shape(x))
+    perm = [0, rank - 1, *range(1, rank - 1)]
+    return o.make("Transpose", x, shape=[o.shape(x)[axis] for axis in perm], perm=perm)
+
+
+def _channels_last(o: Opener, x: str) -> str:
+    """(batch, channels, *places) as (batch, *places, channels)."""
+    rank = len(o.shape(x))
+    perm = [0, *range(2, rank), 1]
+    return o.make("Transpose", x, shape=[o.shape(x)[axis] for axis in perm], perm=perm)
 
 
 def _starts(
-    o: Opener, kernel: Any, extents: list[int], places: Any, strides: list[int], dilations: list[int]
+    o: Opener,
+    kernel: Sequence[int],
+    extents: Sequence[int],
+    places: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
 ) -> list[int]:
     """Padding before the first element of each spatial axis."""
     mode = o.node.attrs.get("auto_pad", b"NOTSET")
@@ -88,50 +162,101 @@ def _starts(
     return [total // 2 if mode == "SAME_UPPER" else total - total // 2 for total in missing]
 
 
+def _filter(o: Opener, weight: str, groups: int, *, back: bool = False) -> str:
+    """A filter (outputs, channels of a group, *kernel) as the rows of a product with windows."""
+    outputs, inside, *kernel = o.shape(weight)
+    window, channels = math.prod(kernel), groups * inside
+    shape = [channels, window * outputs] if back else [outputs, window * channels]
+    return o.make("MNCoreFilter", weight, shape=shape, group=groups, back=int(back))
+
+
+def _group(o: Opener) -> int:
+    return int(o.node.attrs.get("group", 1))
+
+
 def conv(o: Opener) -> None:
     """Convolution of any number of spatial axes, strides, dilations, paddings and groups."""
-    weight, result = o.node.inputs[1], o.shape(o.node.outputs[0])
-    groups = int(o.node.attrs.get("group", 1))
-    outputs, inside, *kernel = o.shape(weight)
-    places = result[2:]
-    windows = _windows(o, tuple(kernel), places, groups=groups, apart=False, fill=0.0)
-    depth, count = inside * math.prod(kernel), math.prod(places)
-    rows = [groups, outputs // groups, depth] if groups > 1 else [outputs, depth]
-    lead = [result[0], groups, outputs // groups] if groups > 1 else [result[0], outputs]
-    flat = o.make("Reshape", weight, shape=rows)
-    product = o.make("MatMul", flat, windows, shape=[*lead, count])
-    product = o.make("Reshape", product, shape=result)
-    if len(o.node.inputs) > 2 and o.node.inputs[2]:
-        bias = o.make("Reshape", o.node.inputs[2], shape=[outputs, *[1] * len(places)])
-        product = o.like("Add", product, bias)
-    o.finish(product)
+    x, weight = o.node.inputs[:2]
+    result = o.shape(o.node.outputs[0])
+    rows = _filter(o, weight, _group(o))
+    windows = _joined(o, x, _Geometry.of(o, o.shape(weight)[2:], o.shape(x)[2:], result[2:]))
+    operands = [windows, rows, *(name for name in o.node.inputs[2:3] if name)]
+    o.finish(_channels_first(o, o.make("MNCoreConvolve", *operands, shape=[result[0], *result[2:], result[1]])))
 
 
-def _kernel(o: Opener) -> tuple[int, ...]:
-    return tuple(int(v) for v in o.node.attrs["kernel_shape"])
+def conv_transpose(o: Opener) -> None:
+    """Transposed convolution: each place of the result takes what the windows that it is in would have taken of it."""
+    x, weight = o.node.inputs[:2]
+    result = o.shape(o.node.outputs[0])
+    mode = o.node.attrs.get("auto_pad", b"NOTSET")
+    if mode not in ("NOTSET", b"NOTSET"):
+        raise UnsupportedOperator(f"ConvTranspose {o.node.outputs[0]!r}: auto_pad={mode!r} has no emitter; give pads")
+    rows = _filter(o, weight, _group(o), back=True)
+    windows = _joined(o, x, _Geometry.of(o, o.shape(weight)[2:], result[2:], o.shape(x)[2:]), back=True)
+    operands = [windows, rows, *(name for name in o.node.inputs[2:3] if name)]
+    o.finish(_channels_first(o, o.make("MNCoreConvolve", *operands, shape=[result[0], *result[2:], result[1]])))
+
+
+def conv_grad_weight(o: Opener) -> None:
+    """Gradient of the filter (inputs: filter, of which only the shape counts, input, gradient of the result)."""
+    weight, x, gradient = o.node.inputs[:3]
+    geometry = _Geometry.of(o, o.shape(weight)[2:], o.shape(x)[2:], o.shape(gradient)[2:])
+    depth = geometry.window * o.shape(x)[1]
+    operands = _channels_last(o, gradient), _joined(o, x, geometry)
+    rows = o.make("MNCoreConvolveGrad", *operands, shape=[o.shape(weight)[0], depth])
+    o.finish(o.make("MNCoreFilterGrad", rows, shape=o.shape(weight), group=_group(o)))
+
+
+def _pool_geometry(o: Opener, x: str, result: str) -> _Geometry:
+    return _Geometry.of(o, [int(v) for v in o.node.attrs["kernel_shape"]], o.shape(x)[2:], o.shape(result)[2:])
 
 
 def max_pool(o: Opener) -> None:
     """Largest element of each window; padding does not take part."""
     if len(o.node.outputs) > 1 and o.node.outputs[1]:
         raise UnsupportedOperator(f"MaxPool {o.node.outputs[0]!r}: the output of indices has no emitter")
-    result = o.shape(o.node.outputs[0])
-    windows = _windows(o, _kernel(o), result[2:], groups=1, apart=True, fill=-math.inf)
-    o.finish(o.make("Reshape", o.reduce("ReduceMax", windows, (2,), keep=False), shape=result))
+    x = o.node.inputs[0]
+    windows = _apart(o, x, _pool_geometry(o, x, o.node.outputs[0]), -math.inf)
+    o.finish(_channels_first(o, o.reduce("ReduceMax", windows, (1,), keep=False)))
+
+
+def max_pool_grad(o: Opener) -> None:
+    """Gradient of the input, all of it at the first largest element of each window (inputs: input, gradient)."""
+    x, gradient = o.node.inputs[:2]
+    geometry = _pool_geometry(o, x, gradient)
+    windows = _apart(o, x, geometry, -math.inf)
+    here = o.like("Equal", windows, o.reduce("ReduceMax", windows, (1,)), kind=OnnxType.BOOL)
+    numbers = o.positions(o.shape(windows), 1, OnnxType.INT32)
+    number = o.like("Where", here, numbers, o.constant(geometry.window, OnnxType.INT32), kind=OnnxType.INT32)
+    first = o.like("Equal", number, o.reduce("ReduceMin", number, (1,)), kind=OnnxType.BOOL)
+    moved = _channels_last(o, gradient)
+    spread = o.make("Unsqueeze", moved, shape=[o.shape(moved)[0], 1, *o.shape(moved)[1:]])
+    parts = o.like("Where", first, spread, o.constant(0, o.kind(gradient)), kind=o.kind(gradient))
+    o.finish(_added_back(o, parts, geometry, fold=True))
+
+
+def _shares(o: Opener, geometry: _Geometry) -> str:
+    """One over the elements of each window that count, as numbers for (batch, *places, channels)."""
+    if o.node.attrs.get("count_include_pad", 0):
+        return o.constant(1 / geometry.window, OnnxType.FLOAT32)
+    inside = (geometry.elements() >= 0).sum(axis=0)
+    return o.constant((1 / inside).reshape(*geometry.places, 1), OnnxType.FLOAT32)
 
 
 def average_pool(o: Opener) -> None:
     """Mean of each window; padding counts as zeros with count_include_pad, else not at all."""
-    result, kernel = o.shape(o.node.outputs[0]), _kernel(o)
-    windows = _windows(o, kernel, result[2:], groups=1, apart=True, fill=0.0)
-    total = o.make("Reshape", o.reduce("ReduceSum", windows, (2,), keep=False), shape=result)
-    if o.node.attrs.get("count_include_pad", 0):
-        share: Any = 1 / math.prod(kernel)
-    else:
-        attrs = next(node.attrs for node in o.nodes if node.op_type == "MNCoreWindows")
-        inside = window_elements(o.shape(o.node.inputs[0])[2:], attrs) >= 0
-        share = (1 / inside.reshape(math.prod(kernel), -1).sum(axis=0)).reshape(result[2:])
-    o.finish(o.like("Mul", total, o.constant(share, OnnxType.FLOAT32)))
+    x = o.node.inputs[0]
+    geometry = _pool_geometry(o, x, o.node.outputs[0])
+    total = o.reduce("ReduceSum", _apart(o, x, geometry, 0.0), (1,), keep=False)
+    o.finish(_channels_first(o, o.like("Mul", total, _shares(o, geometry))))
+
+
+def average_pool_grad(o: Opener) -> None:
+    """Gradient of the input of a mean of windows (inputs: input, of which only the shape counts, gradient)."""
+    x, gradient = o.node.inputs[:2]
+    geometry = _pool_geometry(o, x, gradient)
+    share = o.like("Mul", _channels_last(o, gradient), _shares(o, geometry))
+    o.finish(_added_back(o, _channels_first(o, share), geometry, fold=False))
 
 
 def global_pool(reduction: str) -> Any:

@@ -11,7 +11,7 @@ from compiler.graph import MNGraph, MNNode
 from compiler.layers.base import own_inputs
 from compiler.layout.indexmap import row_major_strides
 from compiler.layout.levels import IntArray
-from compiler.switch.windows import windows
+from compiler.switch.windows import filter_elements, filter_places, windows
 
 #: Number of an element that holds the operator's fill value.
 FILLED = -1
@@ -37,6 +37,10 @@ def element_map(node: MNNode, graph: MNGraph, sources: Sequence[int]) -> list[In
         start += size
     if node.op_type == "MNCoreWindows":
         return [windows(numbers[0], graph.values[node.outputs[0]].shape, node.attrs)]
+    if node.op_type == "MNCoreFilter":
+        return [filter_elements(numbers[0], node.attrs)]
+    if node.op_type == "MNCoreFilterGrad":
+        return [filter_places(numbers[0], graph.values[node.outputs[0]].shape, node.attrs)]
     if node.op_type in _BY_SHAPE:
         return [_BY_SHAPE[node.op_type](numbers[0], graph.values[node.outputs[0]].shape).copy()]
     return _evaluated(node, graph, dict(zip(sources, numbers, strict=True)))
