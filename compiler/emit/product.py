@@ -106,6 +106,12 @@ class ProductJob:
         return int(self.right.shape[2])
 
     @property
+    def ragged(self) -> bool:
+        """Whether some rows of four of the left operand are zero, but not all."""
+        missing = self.left.reshape(-1, 4) < 0 if self.left_transposed else np.zeros((0, 4), bool)
+        return bool((missing.any(axis=1) & ~missing.all(axis=1)).any())
+
+    @property
     def copy_words(self) -> int:
         """Words of the block-float copy of the left operand when it is transposed."""
         shared, tiles, k_tiles = self.left.shape[:3]
@@ -115,7 +121,8 @@ class ProductJob:
 @dataclass(frozen=True)
 class Places:
     """Streams of the operands and the result, the word address of the copy of `left` in the local memory where `left`
-    is not, and the bias if any.
+    is not, and the bias if any.  zero: word address of a long word for zeros in the memory of `left`, needed by a ragged
+    job.
     """
 
     left: Stream
@@ -123,6 +130,7 @@ class Places:
     right: Stream
     result: Stream
     bias: Stream | None
+    zero: int | None = None
 
 
 def emit_product(asm: Asm, job: ProductJob, at: Places) -> None:
@@ -144,6 +152,8 @@ class _Emitter:
         job = self._job
         if self._kind.lanes == 4 or (job.left < 0).any() or (job.right < 0).any():
             self._asm.op(f"zero {ZERO_LW}")
+        if self._at.zero is not None:
+            self._asm.op(f"zero $l{self._at.left.lm}{self._at.zero}")
         if self._kind.parts > 1:
             self._asm.op(f'imm i"32" {EXCHANGE}')
         if job.bias is not None and job.first_ids:
@@ -229,7 +239,10 @@ class _Emitter:
             if (four < 0).all():
                 self._asm.op(f"{kind.letter}mwrite {ZERO_LW} $l{plane}{first}")
             else:
-                operand = f"$l{source.lm}{flat(words[first : first + 4].tolist())}"
+                # Where the left operand has a zero, the right one may have any row of the same block.
+                zero = self._at.zero if source is self._at.left else None
+                instead = words[first] if zero is None else zero
+                operand = f"$l{source.lm}{flat(np.where(four < 0, instead, words[first : first + 4]).tolist())}"
                 self._to_plane(operand, f"$l{plane}{first}", convert, part)
 
     def _to_plane(self, operand: str, target: str, convert: bool, part: int = 0) -> None:

@@ -1,6 +1,7 @@
 """Operators that are opened up before the ONNX translation because the translation would lose a result they carry.
 
-Most rules are torch's own; those for writes into parts of a tensor are in `frontend.writes`.  The translation of
+Most rules are torch's own; those for writes into parts of a tensor are in `frontend.writes`, those for gradients of
+convolutions and poolings in `frontend.gradients`.  The translation of
 `nll_loss_forward` does not give the weight that its backward divides by, and the one of batch normalisation in training
 mode neither normalises by the batch nor updates the statistics.  Gradients of activation functions have no translation
 of their own.
@@ -18,7 +19,7 @@ from torch._decomp import get_decompositions
 from torch._decomp.decompositions import native_batch_norm_decomposition
 from torch.fx import Graph, Node
 
-from compiler.frontend import writes
+from compiler.frontend import gradients, writes
 
 _aten = torch.ops.aten
 
@@ -50,7 +51,7 @@ def trace_decompositions() -> dict[Any, Callable[..., Any]]:
     """ATen overload -> rule, for the graphs in which `has_training_operators` finds one."""
     rules: dict[Any, Callable[..., Any]] = dict(get_decompositions(list(_TRAINING_ONLY)))
     rules[_aten.native_batch_norm.default] = native_batch_norm_decomposition
-    return rules | writes.RULES
+    return rules | writes.RULES | gradients.RULES
 
 
 def has_training_operators(graph: Graph) -> bool:

@@ -46,6 +46,8 @@ KIND_OF = {MNType.HALF: HALF, MNType.FLOAT: PSEUDO, MNType.DOUBLE: DOUBLE}
 IMPLEMENTATION, TRUE_SINGLE = "implementation", "Single"
 #: Bits of a fixed operand that tell the members of a unit apart.
 IDS = {"G": ("$l2bid", 6), "B": ("$l2bid", 1), "L1B": ("$l1bid", 7), "MAB": ("$mabid", 15)}
+#: Words of scratch for zeros beside a ragged operand.
+ZERO_WORDS = 4
 #: Operators that move or convert a value as it comes from DRAM.
 THROUGH = frozenset({"Cast", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"})
 
@@ -218,6 +220,8 @@ class Gemm(Layer):
         words = {"n": job.copy_words if job.left_transposed else 2 * left.num_lw}
         if spread.over_l1b or spread.over_l2b:
             words["m"] = 2 * result.num_lw
+        if job.ragged:
+            words["m"] = words.get("m", 0) + ZERO_WORDS
         return words
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
@@ -228,7 +232,8 @@ class Gemm(Layer):
         bias = ctx.stream(node.inputs[2]) if len(node.inputs) > 2 else None
         partial = spread.over_l1b or spread.over_l2b
         result = Stream("m", ctx.scratch["m"], layout.num_lw) if partial else ctx.stream(node.outputs[0])
-        emit_product(asm, job, Places(left, ctx.scratch["n"], right, result, bias))
+        zero = ctx.scratch["m"] + 2 * layout.num_lw * partial if job.ragged else None
+        emit_product(asm, job, Places(left, ctx.scratch["n"], right, result, bias, zero))
         route, prec = Route.of(layout), "h" if job.kind is HALF else job.kind.circuit
         source = (result.lm, result.addr)
         if spread.over_l2b:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.domain import DOMAIN, VERSION
 from compiler.graph import MNGraph, MNNode, MNValue
 
-_STANDARD_DOMAIN, _OWN_DOMAIN = "", "mncore"
+_STANDARD_DOMAIN = ""
 _OWN_PREFIXES = ("MNCore", "Chainer")
 
 
@@ -24,7 +25,7 @@ def stripped_onnx(graph: MNGraph) -> bytes:
         [_info(graph.values[name]) for name in graph.outputs],
         value_info=[_info(graph.values[name]) for name in inside],
     )
-    opsets = [helper.make_opsetid(_STANDARD_DOMAIN, 18), helper.make_opsetid(_OWN_DOMAIN, 1)]
+    opsets = [helper.make_opsetid(_STANDARD_DOMAIN, 18), helper.make_opsetid(DOMAIN, VERSION)]
     model = helper.make_model(proto, opset_imports=opsets, producer_name="codegen")
     return zstandard.ZstdCompressor(level=10).compress(model.SerializeToString(deterministic=True))
 
@@ -32,7 +33,7 @@ def stripped_onnx(graph: MNGraph) -> bytes:
 def _node(node: MNNode) -> Any:
     from onnx import helper
 
-    domain = _OWN_DOMAIN if node.op_type.startswith(_OWN_PREFIXES) else _STANDARD_DOMAIN
+    domain = DOMAIN if node.op_type.startswith(_OWN_PREFIXES) else _STANDARD_DOMAIN
     made = helper.make_node(node.op_type, node.inputs, node.outputs, name=str(node), domain=domain)
     for key, value in node.attrs.items():
         if isinstance(value, (int, float, str, bytes)) or (isinstance(value, (list, tuple)) and value):

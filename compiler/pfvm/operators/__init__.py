@@ -3,6 +3,7 @@
 from compiler.pfvm.operators import (
     custom,
     elementwise,
+    gradients,
     indexing,
     logic,
     matrix,
@@ -14,7 +15,19 @@ from compiler.pfvm.operators import (
 )
 from compiler.pfvm.operators.record import Call, Charged, Operator
 
-_FAMILIES = (elementwise, logic, matrix, windows, reduction, shape, indexing, network, custom, optimizers)
+_FAMILIES = (
+    elementwise,
+    logic,
+    matrix,
+    windows,
+    reduction,
+    shape,
+    indexing,
+    network,
+    gradients,
+    custom,
+    optimizers,
+)
 
 OPERATORS: dict[tuple[str, str], Operator] = {
     operator.key: operator for family in _FAMILIES for operator in family.OPERATORS

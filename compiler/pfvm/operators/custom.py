@@ -1,4 +1,5 @@
-"""The operators of domain `mncore`: their ONNX schemas and records (compiler.md 3).
+"""The operators of domain `mncore`: their ONNX schemas and records (compiler.md 3); those of gradients are in
+`gradients`.
 
 Names begin with `Chainer` or `MNCore`, as the vendor's do.
 """
@@ -9,13 +10,12 @@ import onnx
 from onnx.defs import OpSchema
 from torch import Tensor
 
+from compiler.domain import DOMAIN, VERSION
 from compiler.pfvm.dtypes import torch_dtype
-from compiler.pfvm.operators import optimizers
+from compiler.pfvm.operators import gradients, optimizers
 from compiler.pfvm.operators.logic import convert
 from compiler.pfvm.operators.record import Call, Operator, per_input
 from compiler.pfvm.operators.reduction import reduce_axes, sum_axes
-
-DOMAIN, VERSION = optimizers.DOMAIN, optimizers.VERSION
 
 CAST_REDUCE_SUM = "ChainerCastReduceSum"
 
@@ -76,6 +76,6 @@ def _cast_reduce_sum_schema() -> OpSchema:
 
 def register_schemas() -> None:
     """Make the operators known to onnx.checker and onnx.shape_inference of this process; more calls change nothing."""
-    if not onnx.defs.has(CAST_REDUCE_SUM, DOMAIN):
-        for schema in (_cast_reduce_sum_schema(), *optimizers.schemas()):
+    for schema in (_cast_reduce_sum_schema(), *gradients.schemas(), *optimizers.schemas()):
+        if not onnx.defs.has(schema.name, DOMAIN):
             onnx.defs.register_schema(schema)

@@ -1,4 +1,4 @@
-"""Matrix products and convolution."""
+"""Matrix products and convolutions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from compiler.pfvm.operators.record import Call, Charged, Operator
-from compiler.pfvm.operators.windows import spatial_padding
+from compiler.pfvm.operators.windows import padded_evenly
 
 
 def _gemm(call: Call) -> Tensor:
@@ -43,12 +43,7 @@ def _conv(call: Call) -> Tensor:
     rank = x.ndim - 2
     strides = call.attributes.get("strides", [1] * rank)
     dilations = call.attributes.get("dilations", [1] * rank)
-    begin, end = spatial_padding(call.attributes, list(x.shape[2:]), list(weight.shape[2:]), strides, dilations)
-    if begin == end:
-        padding = begin
-    else:
-        x = F.pad(x, [p for pair in zip(reversed(begin), reversed(end), strict=True) for p in pair])
-        padding = [0] * rank
+    x, padding = padded_evenly(call.attributes, x, list(weight.shape[2:]), strides, dilations)
     convolve = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}[rank]
     group = call.attributes.get("group", 1)
     result: Tensor = convolve(x, weight, bias, tuple(strides), tuple(padding), tuple(dilations), group)
@@ -62,8 +57,34 @@ def _conv_charge(shapes: Charged) -> int:
     return shapes.output_size * (2 * math.prod(weight[1:]) + has_bias)
 
 
+def _conv_transpose(call: Call) -> Tensor:
+    x, weight, bias = call[0], call[1], call.optional(2)
+    rank = x.ndim - 2
+    if call.attributes.get("auto_pad", "NOTSET") != "NOTSET" or "output_shape" in call.attributes:
+        raise ValueError("ConvTranspose takes its padding from pads and output_padding only")
+    strides, dilations = (call.attributes.get(name, [1] * rank) for name in ("strides", "dilations"))
+    rest = call.attributes.get("output_padding", [0] * rank)
+    pads = call.attributes.get("pads", [0] * 2 * rank)
+    begin, end = pads[:rank], pads[rank:]
+    convolve = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}[rank]
+    group = call.attributes.get("group", 1)
+    low = [min(pair) for pair in zip(begin, end, strict=True)]
+    result: Tensor = convolve(x, weight, bias, tuple(strides), tuple(low), tuple(rest), group, tuple(dilations))
+    for axis, (first, last, least) in enumerate(zip(begin, end, low, strict=True), start=2):
+        result = result.narrow(axis, first - least, result.shape[axis] - (first + last - 2 * least))
+    return result
+
+
+def _conv_transpose_charge(shapes: Charged) -> int:
+    # The weight is (input channels, output channels of one group, window).
+    weight = shapes.inputs[1] or ()
+    has_bias = len(shapes.inputs) > 2 and shapes.inputs[2] is not None
+    return 2 * shapes.input_size * math.prod(weight[1:]) + has_bias * shapes.output_size
+
+
 OPERATORS = (
     Operator("Gemm", _gemm, _gemm_charge),
     Operator("MatMul", lambda call: torch.matmul(call[0], call[1]), _matmul_charge),
     Operator("Conv", _conv, _conv_charge),
+    Operator("ConvTranspose", _conv_transpose, _conv_transpose_charge),
 )

@@ -15,11 +15,9 @@ from onnx.defs import OpSchema
 from torch import Tensor
 
 from compiler.chain import ADAM, ADAMW, CHAINS, MOMENTUM, OTHER, RESULTS, SGD, STEPS, Chain, Link
+from compiler.domain import DOMAIN, VERSION
 from compiler.pfvm.operators import elementwise
 from compiler.pfvm.operators.record import Call, Charged, Operator
-
-DOMAIN = "mncore"
-VERSION = 1
 
 _STEPS = {operator.name: operator for operator in elementwise.OPERATORS}
 

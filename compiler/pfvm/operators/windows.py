@@ -82,13 +82,35 @@ def _flat(before: Sequence[int], after: Sequence[int]) -> list[int]:
     return [p for pair in zip(reversed(before), reversed(after), strict=True) for p in pair]
 
 
+def padded_evenly(
+    attributes: Mapping[str, Any],
+    x: Tensor,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> tuple[Tensor, list[int]]:
+    """`x` and what torch has to add on both sides of each axis; padding that is not the same there is added here."""
+    begin, end = spatial_padding(attributes, list(x.shape[2:]), kernel, strides, dilations)
+    if begin == end:
+        return x, begin
+    return F.pad(x, _flat(begin, end)), [0] * len(begin)
+
+
+def largest_of_windows(call: Call) -> Tensor:
+    """Like MaxPool, in a form whose gradient goes to one element of each window."""
+    windows = _Windows.of(call)
+    lowest = float("-inf")
+    return windows.cut(windows.pad(call[0], lowest), lowest).max(-1).values
+
+
 def _max_pool(call: Call) -> Tensor:
     windows, x = _Windows.of(call), call[0]
     lowest = float("-inf") if x.is_floating_point() else torch.iinfo(x.dtype).min
     return windows.cut(windows.pad(x, lowest), lowest).amax(-1)
 
 
-def _average_pool(call: Call) -> Tensor:
+def average_pool(call: Call) -> Tensor:
+    """AveragePool."""
     windows = _Windows.of(call)
     total = windows.cut(windows.pad(call[0], 0.0), 0.0).sum(-1)
     # The divisor counts the elements, the declared padding too if asked, but never what ceil_mode adds.
@@ -111,7 +133,7 @@ def _window_size(shapes: Charged) -> int:
 
 OPERATORS = (
     Operator("MaxPool", _max_pool, lambda shapes: shapes.output_size * (_window_size(shapes) - 1)),
-    Operator("AveragePool", _average_pool, lambda shapes: shapes.output_size * _window_size(shapes)),
+    Operator("AveragePool", average_pool, lambda shapes: shapes.output_size * _window_size(shapes)),
     Operator("GlobalAveragePool", _global_average, per_input(1)),
     Operator("GlobalMaxPool", _global_max, per_input(1)),
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from compiler.pfvm.operators.custom import CAST_REDUCE_SUM, DOMAIN, VERSION
+from compiler.domain import DOMAIN, VERSION
+from compiler.pfvm.operators.custom import CAST_REDUCE_SUM
 from compiler.pfvm.passes.edit import constant_ints, replace_by_node, sole_reader
 from compiler.pfvm.program import attribute_values
 

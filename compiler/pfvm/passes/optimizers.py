@@ -12,8 +12,9 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from compiler.chain import RATES, STEP_OPERATORS, Chain, Link
+from compiler.domain import DOMAIN, VERSION
 from compiler.frontend.naming import update_name
-from compiler.pfvm.operators.optimizers import DOMAIN, VERSION, classify
+from compiler.pfvm.operators.optimizers import classify
 from compiler.pfvm.passes.edit import constant_of, is_parameter
 from compiler.pfvm.program import static_shape
 
