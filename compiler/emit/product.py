@@ -121,8 +121,7 @@ class ProductJob:
 @dataclass(frozen=True)
 class Places:
     """Streams of the operands and the result, the word address of the copy of `left` in the local memory where `left`
-    is not, and the bias if any.  zero: word address of a long word for zeros in the memory of `left`, needed by a ragged
-    job.
+    is not, and the bias if any.  zero: word address of a long word for zeros in the memory of `left`, for ragged jobs.
     """
 
     left: Stream

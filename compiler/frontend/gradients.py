@@ -50,12 +50,9 @@ def convolution_backward(
     if output_mask[0]:
         rest = [0] * rank
         if not transposed:
-            spans = (d * (k - 1) + 1 for d, k in zip(dilation, weight.shape[2:], strict=True))
-            covered = zip(gradient.shape[2:], stride, padding, spans, strict=True)
-            rest = [int(e - ((n - 1) * s - 2 * p + span)) for e, (n, s, p, span) in zip(x.shape[2:], covered)]
-        grad_x = torch.convolution(
-            gradient, weight, None, stride, padding, dilation, not transposed, rest, groups
-        )
+            axes = zip(x.shape[2:], gradient.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
+            rest = [int(e - ((n - 1) * s - 2 * p + d * (k - 1) + 1)) for e, n, k, s, p, d in axes]
+        grad_x = torch.convolution(gradient, weight, None, stride, padding, dilation, not transposed, rest, groups)
     if output_mask[1]:
         source, result = (gradient, x) if transposed else (x, gradient)
         attributes = {"strides": stride, "pads": padding * 2, "dilations": dilation, "group": groups}

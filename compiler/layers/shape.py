@@ -10,8 +10,9 @@ import numpy as np
 
 from compiler.emit.asm import Asm
 from compiler.errors import LayoutConflict
-from compiler.graph import MNGraph, MNNode
+from compiler.graph import MNGraph, MNNode, MNType
 from compiler.layers.base import Assignment, EmitContext, Layer, Raw, SliceAxis
+from compiler.layers.gemm_layouts import x_layout
 from compiler.layers.layouts import default_layout
 from compiler.layout import Layout, LayoutError, PadLayout, merge_reshape
 
@@ -44,6 +45,15 @@ class Reshape(_Alias):
             back = merge_reshape(default_layout(out), value.shape)
             wanted = back.layout if back is not None else None
         return [wanted] + [None] * (len(node.inputs) - 1)
+
+    def pass_on(self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None]) -> list[Layout | None]:
+        """Images that become rows move in any case: within an L1B, in the way products take rows."""
+        value, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
+        flat = len(value.shape) > 2 and len(out.shape) == 2 and value.shape[0] == out.shape[0]
+        if not flat or node.inputs[0] in graph.inputs or value.dtype is not MNType.HALF:
+            return [None]
+        merges = merge_reshape(default_layout(value), out.shape) is not None
+        return [None if merges else x_layout(*out.shape)]
 
     def instead(self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None]) -> MNNode | None:
         layout = inputs[0] or default_layout(graph.values[node.inputs[0]])

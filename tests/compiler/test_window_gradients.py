@@ -1,5 +1,5 @@
-"""Gradients of convolutions and poolings, and transposed convolutions, on the simulated chip: bits against the reference,
-numbers against torch.
+"""Gradients of convolutions and poolings, and transposed convolutions, on the simulated chip: bits against the
+reference, numbers against torch.
 """
 
 from __future__ import annotations
