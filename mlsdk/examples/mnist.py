@@ -6,6 +6,7 @@ python -m mlsdk.examples.mnist --device mncore2:auto --outdir out/mnist
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -17,14 +18,18 @@ from mlsdk.examples.mnist_train import BATCH, EVAL_BATCH, make_train_step, prepa
 
 
 def main(args: argparse.Namespace) -> dict[str, Any]:
-    """Both steps share the parameters on the device; returns losses, accuracy and the cycles of the two programs."""
+    """Returns losses, accuracy and the cycles of the two programs."""
     torch.manual_seed(0)
+    return train_and_evaluate(args, MNCoreClassifier(), options_of(args))
+
+
+def train_and_evaluate(args: argparse.Namespace, model: torch.nn.Module, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Train, save and evaluate; both steps share the parameters on the device."""
     train_loader, eval_loader = mnist_loaders(BATCH, EVAL_BATCH)
-    model = MNCoreClassifier()
     context = Context(MNDevice(args.device))
     Context.switch_context(context)
     optimizer = prepare(context, model)
-    folder, options = storage.path(args.outdir), options_of(args)
+    folder = storage.path(args.outdir)
     train_step = context.compile(
         make_train_step(model, optimizer), next(iter(train_loader)), folder / "train_step", options=options
     )

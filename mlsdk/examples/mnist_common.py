@@ -28,7 +28,7 @@ class MNCoreClassifier(torch.nn.Module):
         return {"loss": loss} if self.training else {"y": y, "loss": loss}
 
 
-def make_eval_step(model: MNCoreClassifier) -> Callable[[Mapping[str, torch.Tensor]], dict[str, torch.Tensor]]:
+def make_eval_step(model: torch.nn.Module) -> Callable[[Mapping[str, torch.Tensor]], dict[str, torch.Tensor]]:
     """The evaluation step of the tutorial (seed listing 3.2): {"x", "t"} -> {"correct": number of hits, int64 ()}."""
 
     def eval_step(inp: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

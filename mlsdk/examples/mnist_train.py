@@ -29,7 +29,7 @@ BATCH, EVAL_BATCH = 64, 125
 Step = Callable[[Mapping[str, torch.Tensor]], dict[str, torch.Tensor]]
 
 
-def make_train_step(model: MNCoreClassifier, optimizer: torch.optim.Optimizer) -> Step:
+def make_train_step(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> Step:
     """{"x", "t"} -> {"loss"}; forward, backward and update of one batch."""
 
     def train_step(inp: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -43,7 +43,7 @@ def make_train_step(model: MNCoreClassifier, optimizer: torch.optim.Optimizer) -
     return train_step
 
 
-def prepare(context: Context, model: MNCoreClassifier) -> MNCoreSGD:
+def prepare(context: Context, model: torch.nn.Module) -> MNCoreSGD:
     """Name and register the model and its optimizer."""
     set_tensor_name_in_module(model, "model")
     optimizer = MNCoreSGD(model.parameters(), 0.1, 0.9, 0.0)
@@ -69,7 +69,7 @@ def train(step: CompiledFunction, loader: DigitLoader, iterations: int) -> list[
     return losses
 
 
-def save(folder: Path, model: MNCoreClassifier, optimizer: MNCoreOptimizer) -> Path:
+def save(folder: Path, model: torch.nn.Module, optimizer: MNCoreOptimizer) -> Path:
     """Write the checkpoint that mnist_infer reads."""
     path = storage.path(folder) / "checkpoint.pt"
     path.parent.mkdir(parents=True, exist_ok=True)

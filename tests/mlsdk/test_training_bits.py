@@ -28,6 +28,7 @@ from mlsdk import (
     set_buffer_name_in_optimizer,
     set_tensor_name_in_module,
 )
+from mlsdk.examples.mnist_cnn import DigitNet
 
 Batch = dict[str, torch.Tensor]
 
@@ -38,11 +39,12 @@ def _mlp(*widths: int) -> torch.nn.Sequential:
     return torch.nn.Sequential(first, *(part for layer in rest for part in (torch.nn.ReLU(), layer)))
 
 
-def _batches(count: int, batch: int, features: int, classes: int) -> list[Batch]:
+def _batches(count: int, batch: int, features: int | tuple[int, ...], classes: int) -> list[Batch]:
     rng = torch.Generator().manual_seed(1)
+    shape = features if isinstance(features, tuple) else (features,)
     return [
         {
-            "x": torch.rand(batch, features, generator=rng) - 0.5,
+            "x": torch.rand(batch, *shape, generator=rng) - 0.5,
             "t": torch.randint(classes, (batch,), generator=rng),
         }
         for _ in range(count)
@@ -117,6 +119,40 @@ def test_small_steps_of_sgd_with_momentum(tmp_path: Path) -> None:
     model = _mlp(20, 16, 4)
     losses = _compare(tmp_path, model, MNCoreSGD(model.parameters(), 0.1, 0.9, 0.0), _batches(10, 8, 20, 4))
     assert all(np.isfinite(losses)) and len(set(losses)) == 10
+
+
+def test_small_steps_of_convolutions(tmp_path: Path) -> None:
+    """Stride, padding, windows that overlap, and gradients of all that."""
+    torch.manual_seed(3)
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(2, 5, 3, padding=1),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(3, 2, 1),
+        torch.nn.Conv2d(5, 3, 3, stride=2, padding=1),
+        torch.nn.ReLU(),
+        torch.nn.AvgPool2d(2),
+        torch.nn.Flatten(),
+        torch.nn.Linear(3, 4),
+    )
+    losses = _compare(tmp_path, model, MNCoreSGD(model.parameters(), 0.1, 0.9, 0.0), _batches(3, 5, (2, 7, 7), 4))
+    assert all(np.isfinite(losses)) and len(set(losses)) == 3
+
+
+@pytest.mark.slow
+def test_digits_with_convolutions(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = DigitNet()
+    layers = torch.nn.Sequential(
+        *(part for convolution in (model.conv1, model.conv2) for part in (convolution, torch.nn.ReLU(), _halved())),
+        torch.nn.Flatten(),
+        *(model.linear1, torch.nn.ReLU(), model.linear2, torch.nn.ReLU(), model.linear3),
+    )
+    losses = _compare(tmp_path, layers, MNCoreSGD(model.parameters(), 0.1, 0.9, 0.0), _batches(3, 64, (1, 32, 32), 10))
+    assert all(np.isfinite(losses))
+
+
+def _halved() -> torch.nn.Module:
+    return torch.nn.MaxPool2d(2)
 
 
 @pytest.mark.slow
