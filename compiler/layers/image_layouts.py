@@ -14,6 +14,8 @@ from compiler.layout import Axis, Layout, Level, PadLayout, SubAxis
 
 Digit = tuple[int, Level, int]
 MABS = 16
+#: Channels are few when this many times as many fit a tile.
+FEW = 4
 
 
 def split_axis(shape: tuple[int, ...], channels: int, taps: int | None = None) -> int | None:
@@ -43,6 +45,26 @@ def image_layout(shape: tuple[int, ...], dtype: MNType, channels: int, taps: int
         digits[taps] = [(shape[taps], Level.ADDR, stride)]
         stride *= shape[taps]
     digits[channels] = [(-(-shape[channels] // _extent(lanes)), Level.ADDR, stride), *lanes]
+    return PadLayout(shape, Layout.build([[d for d in axis if d[0] > 1] for axis in digits]).canonical())
+
+
+def pixel_layout(shape: tuple[int, ...], dtype: MNType) -> PadLayout | None:
+    """Images (batch, channels, *spatial) of few channels, which would leave most of a tile empty: the last spatial axis
+    over words and PEs, channels over addresses.  None where that saves nothing.
+    """
+    lanes, wide = _lanes(dtype)
+    split = split_axis(shape, 1)
+    if len(shape) < 4 or split == len(shape) - 1 or FEW * shape[1] > _extent(lanes):
+        return None
+    digits: list[list[Digit]] = [[] for _ in shape]
+    stride = wide
+    for axis in reversed(range(1, len(shape))):
+        inner = lanes if axis == len(shape) - 1 else [(MABS, Level.MAB, 1)] if axis == split else []
+        count = -(-shape[axis] // _extent(inner))
+        digits[axis] = [(count, Level.ADDR, stride), *inner] if axis != split else [*inner, (count, Level.ADDR, stride)]
+        stride *= count
+    *levels, (rows, _, _) = rows_axis(shape[0])
+    digits[0] = [*levels, (rows, Level.ADDR, stride)]
     return PadLayout(shape, Layout.build([[d for d in axis if d[0] > 1] for axis in digits]).canonical())
 
 

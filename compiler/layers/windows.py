@@ -14,7 +14,7 @@ import numpy as np
 
 from compiler.graph import MNGraph, MNNode
 from compiler.layers.base import DIRTY, ZERO, Assignment, SliceAxis
-from compiler.layers.image_layouts import filter_layout, image_layout, one_l1b
+from compiler.layers.image_layouts import filter_layout, image_layout, one_l1b, pixel_layout
 from compiler.layers.index_move import IndexMove
 from compiler.layout import Layout, PadLayout
 from compiler.layout.levels import IntArray
@@ -39,8 +39,10 @@ class Windows(IndexMove):
         """Layouts of source and result."""
         source, out = (graph.values[name] for name in (node.inputs[0], node.outputs[0]))
         channels, taps = (-1, 1) if node.attrs.get("fold", 0) else (1, None)
+        given = None if node.attrs.get("fold", 0) else pixel_layout(source.shape, source.dtype)
+        given = given or image_layout(source.shape, source.dtype, channels, taps)
         kept = None if node.attrs.get("joined", 0) or node.attrs.get("slots", 0) == 1 else 1
-        return image_layout(source.shape, source.dtype, channels, taps), image_layout(out.shape, out.dtype, -1, kept)
+        return given, image_layout(out.shape, out.dtype, -1, kept)
 
     def lead(self, node: MNNode, graph: MNGraph, inputs: Sequence[Layout | None]) -> list[Layout | None]:
         return self.wish(node, graph, [None])
