@@ -8,12 +8,16 @@ conversion from Half leaves them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from compiler.graph import MNType
 from compiler.layers.base import rows_axis
 from compiler.layout import Axis, Layout, Level, PadLayout, SubAxis
 
 Digit = tuple[int, Level, int]
 MABS = 16
+#: Channels of a tile.
+TILE = 16
 #: Channels are few when this many times as many fit a tile.
 FEW = 4
 
@@ -48,6 +52,13 @@ def image_layout(shape: tuple[int, ...], dtype: MNType, channels: int, taps: int
     return PadLayout(shape, Layout.build([[d for d in axis if d[0] > 1] for axis in digits]).canonical())
 
 
+def channels_inside(shape: Sequence[int]) -> bool:
+    """Whether the channels of a filter (outputs, channels, *kernel) lie over words and PEs, which they fill; else the
+    outputs do.
+    """
+    return shape[1] % TILE == 0
+
+
 def pixel_layout(shape: tuple[int, ...], dtype: MNType) -> PadLayout | None:
     """Images (batch, channels, *spatial) of few channels, which would leave most of a tile empty: the last spatial axis
     over words and PEs, channels over addresses.  None where that saves nothing.
@@ -69,11 +80,9 @@ def pixel_layout(shape: tuple[int, ...], dtype: MNType) -> PadLayout | None:
 
 
 def filter_layout(shape: tuple[int, ...], dtype: MNType) -> PadLayout:
-    """The layout of a filter (outputs, channels, *kernel), alike in all MABs: channels over words and PEs where they
-    fill them, else outputs.
-    """
+    """The layout of a filter (outputs, channels, *kernel): one of both over words and PEs, alike in all MABs."""
     lanes, wide = _lanes(dtype)
-    inner = 1 if shape[1] % _extent(lanes) == 0 else 0
+    inner = 1 if channels_inside(shape) else 0
     digits: list[list[Digit]] = [[] for _ in shape]
     stride = wide
     for axis in (*range(2, len(shape)), 1 - inner, inner):

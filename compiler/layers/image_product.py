@@ -1,7 +1,9 @@
 """Products of windows with filters: MNCoreConvolve, and the gradient of a filter, MNCoreConvolveGrad.
 
-MNCoreConvolve: windows (batch, *places, K), filter (outputs, K) and maybe a bias give (batch, *places, outputs).
-MNCoreConvolveGrad: gradients (batch, *places, outputs) and windows give (outputs, K), a sum over all places.
+MNCoreConvolve: windows (batch, *places, K), filter (outputs, K), or (K, outputs) with attribute `columns`, and maybe a
+bias give (batch, *places, outputs).
+MNCoreConvolveGrad: (batch, *places, M) and (batch, *places, N), one of them windows, the other gradients, give (M, N),
+a sum over all places.
 Windows and images lie as `image_layout` says: each L1B has its own images, each MAB some of their rows, and all hold
 the whole filter.  So a convolution needs no sum over levels, and a filter's gradient one over all of them.
 """
@@ -18,7 +20,7 @@ from compiler.emit.asm import Asm
 from compiler.emit.product import Places, emit_product
 from compiler.graph import Location, MNGraph, MNNode
 from compiler.layers import productmath
-from compiler.layers.base import Assignment, EmitContext, Raw, SliceAxis
+from compiler.layers.base import Assignment, EmitContext, Raw, SliceAxis, rows_per_l1b
 from compiler.layers.gemm import KIND_OF, Gemm, add_levels, job_of, kind_of, parts, refuse
 from compiler.layers.image_layouts import MABS, image_layout, split_axis
 from compiler.layers.product_spread import Role, Shape, Spread, bias_layout, tensor_layout
@@ -42,12 +44,17 @@ class Convolve(Gemm):
         return self
 
     def shape_of(self, node: MNNode, graph: MNGraph) -> Shape:
-        windows, rows = (graph.values[name] for name in node.inputs[:2])
+        windows, out = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
         self._check_types(node, graph)
         places = tuple(Role("M", extent) for extent in windows.shape[:-1])
-        outputs, depth = Role("N", rows.shape[0]), Role("K", rows.shape[1])
+        outputs, depth = Role("N", out.shape[-1]), Role("K", windows.shape[-1])
+        right = (depth, outputs) if self._columns(node) else (outputs, depth)
         tile = KIND_OF[windows.dtype].tile
-        return Shape((*places, depth), (outputs, depth), (*places, outputs), tile, held=(("M", 1 << 30),))
+        return Shape((*places, depth), right, (*places, outputs), tile, held=(("M", 1 << 30),))
+
+    @staticmethod
+    def _columns(node: MNNode) -> bool:
+        return bool(node.attrs.get("columns", 0))
 
     @staticmethod
     def _check_types(node: MNNode, graph: MNGraph) -> None:
@@ -78,7 +85,7 @@ class Convolve(Gemm):
     def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
         bias = {2: 0} if len(node.inputs) > 2 else {}
         last = len(graph.values[node.outputs[0]].shape) - 1
-        return (SliceAxis({0: 0}, {0: 0}), SliceAxis({1: 0, **bias}, {0: last}))
+        return (SliceAxis({0: 0}, {0: 0}), SliceAxis({1: int(self._columns(node)), **bias}, {0: last}))
 
     def assign(
         self, node: MNNode, graph: MNGraph, inputs: Sequence[PadLayout | None], wishes: Sequence[Layout | None]
@@ -100,13 +107,14 @@ class Convolve(Gemm):
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
         shape, kind = self.shape_of(node, graph), kind_of(node, graph)
         depth = _up(shape.left[-1].extent, shape.tile)
-        left, right = (parts(raw, 1, depth, shape.tile)[0] for raw in inputs[:2])
+        rows = inputs[1].T if self._columns(node) else inputs[1]
+        left, right = (parts(raw, 1, depth, shape.tile)[0] for raw in (inputs[0], rows))
         bias = inputs[2].view(graph.values[node.inputs[2]].dtype.host_dtype) if len(inputs) > 2 else None
         return [productmath.narrow(productmath.accumulate(left, right, bias, kind.letter), kind.letter)]
 
 
 class ConvolveGrad(Convolve):
-    """Gradients, transposed, times windows, transposed."""
+    """One operand, transposed, times the other, transposed."""
 
     op_types: ClassVar[tuple[str, ...]] = ("MNCoreConvolveGrad",)
     first_in: ClassVar[Location | None] = Location.LM0
@@ -118,19 +126,17 @@ class ConvolveGrad(Convolve):
         Gemm.emit(self, node, ctx, asm)
 
     def shape_of(self, node: MNNode, graph: MNGraph) -> Shape:
-        gradient, windows = (graph.values[name] for name in node.inputs[:2])
+        left, right = (graph.values[name] for name in node.inputs[:2])
         self._check_types(node, graph)
-        places = tuple(Role("K", extent) for extent in gradient.shape[:-1])
-        outputs, depth = Role("M", gradient.shape[-1]), Role("N", windows.shape[-1])
-        tile = KIND_OF[gradient.dtype].tile
-        held = (("K", math.prod(self._local(gradient.shape))),)
-        return Shape((*places, outputs), (*places, depth), (outputs, depth), tile, held=held)
+        places = tuple(Role("K", extent) for extent in left.shape[:-1])
+        rows, columns = Role("M", left.shape[-1]), Role("N", right.shape[-1])
+        held = (("K", math.prod(self._local(left.shape))),)
+        return Shape((*places, rows), (*places, columns), (rows, columns), KIND_OF[left.dtype].tile, held=held)
 
     @staticmethod
     def _local(shape: tuple[int, ...]) -> list[int]:
         """Extents of batch and places that one MAB holds."""
-        layout_rows = -(-shape[0] // L1BS)
-        local = [layout_rows + layout_rows % 2 if layout_rows > 1 else 1, *shape[1:-1]]
+        local = [rows_per_l1b(shape[0]), *shape[1:-1]]
         split = split_axis(shape, -1)
         if split is not None:
             local[split] = -(-shape[split] // MABS)
@@ -152,8 +158,7 @@ class ConvolveGrad(Convolve):
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
         kind, spread = kind_of(node, graph), Spread(self._letters(node, graph))
         local = self._local(inputs[0].shape)
-        tile = kind.tile
-        left, right = (self._by_place(raw, local, tile) for raw in inputs)
+        left, right = (self._by_place(raw, local, kind.tile) for raw in inputs)
         accs = productmath.accumulate(left, right, None, kind.letter)
         return [add_levels(list(accs), spread, kind.letter)]
 

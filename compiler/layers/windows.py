@@ -85,9 +85,9 @@ class Windows(IndexMove):
 
 
 class Filter(IndexMove):
-    """A filter as the rows of a product with windows (MNCoreFilter), and such rows as a filter (MNCoreFilterGrad).
+    """A filter as an operand of a product with windows (MNCoreFilter), and the way back (MNCoreFilterGrad).
 
-    Attributes: `group`, `back` (see `compiler.switch.windows`).
+    Attributes: `group`, `back`, `columns` (see `compiler.switch.windows`).
     """
 
     op_types: ClassVar[tuple[str, ...]] = ("MNCoreFilter", "MNCoreFilterGrad")
@@ -103,7 +103,9 @@ class Filter(IndexMove):
     def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
         if int(node.attrs.get("group", 1)) > 1 or node.attrs.get("back", 0):
             return []
-        return [SliceAxis({0: 0}, {0: 0})]
+        of_filter, of_operand = 0, 1 if node.attrs.get("columns", 0) else 0
+        ends = (of_filter, of_operand) if node.op_type == "MNCoreFilter" else (of_operand, of_filter)
+        return [SliceAxis({0: ends[0]}, {0: ends[1]})]
 
     def result_padding(self, node: MNNode, graph: MNGraph) -> str:
         return ZERO

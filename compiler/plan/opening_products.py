@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.errors import UnsupportedOperator
 from compiler.graph import MNGraph, MNNode, OnnxType
+from compiler.layers.image_layouts import TILE, channels_inside
 from compiler.switch.windows import window_elements
 
 if TYPE_CHECKING:
@@ -162,12 +163,20 @@ def _starts(
     return [total // 2 if mode == "SAME_UPPER" else total - total // 2 for total in missing]
 
 
-def _filter(o: Opener, weight: str, groups: int, *, back: bool = False) -> str:
-    """A filter (outputs, channels of a group, *kernel) as the rows of a product with windows."""
-    outputs, inside, *kernel = o.shape(weight)
-    window, channels = math.prod(kernel), groups * inside
-    shape = [channels, window * outputs] if back else [outputs, window * channels]
-    return o.make("MNCoreFilter", weight, shape=shape, group=groups, back=int(back))
+def _convolve(o: Opener, windows: str, *, back: bool) -> None:
+    """Windows times the filter, plus the bias if there is one, as the result with channels first."""
+    weight, result, groups = o.node.inputs[1], o.shape(o.node.outputs[0]), _group(o)
+    outputs, channels, depth = o.shape(weight)[0], groups * o.shape(weight)[1], o.shape(windows)[-1]
+    inside = channels_inside(o.shape(weight))
+    # A filter whose contraction does not lie over words and PEs is transposed by the matrix unit.
+    columns = (inside or outputs % TILE != 0) if back else not inside
+    shape = [depth, result[1]] if columns else [result[1], depth]
+    assert result[1] == (channels if back else outputs)
+    operand = o.make("MNCoreFilter", weight, shape=shape, group=groups, back=int(back), columns=int(columns))
+    o.nodes.insert(0, o.nodes.pop())  # windows are large, so what follows them reads them
+    operands = [windows, operand, *(name for name in o.node.inputs[2:3] if name)]
+    last = [result[0], *result[2:], result[1]]
+    o.finish(_channels_first(o, o.make("MNCoreConvolve", *operands, shape=last, columns=int(columns))))
 
 
 def _group(o: Opener) -> int:
@@ -177,34 +186,31 @@ def _group(o: Opener) -> int:
 def conv(o: Opener) -> None:
     """Convolution of any number of spatial axes, strides, dilations, paddings and groups."""
     x, weight = o.node.inputs[:2]
-    result = o.shape(o.node.outputs[0])
-    rows = _filter(o, weight, _group(o))
-    windows = _joined(o, x, _Geometry.of(o, o.shape(weight)[2:], o.shape(x)[2:], result[2:]))
-    operands = [windows, rows, *(name for name in o.node.inputs[2:3] if name)]
-    o.finish(_channels_first(o, o.make("MNCoreConvolve", *operands, shape=[result[0], *result[2:], result[1]])))
+    geometry = _Geometry.of(o, o.shape(weight)[2:], o.shape(x)[2:], o.shape(o.node.outputs[0])[2:])
+    _convolve(o, _joined(o, x, geometry), back=False)
 
 
 def conv_transpose(o: Opener) -> None:
     """Transposed convolution: each place of the result takes what the windows that it is in would have taken of it."""
     x, weight = o.node.inputs[:2]
-    result = o.shape(o.node.outputs[0])
     mode = o.node.attrs.get("auto_pad", b"NOTSET")
     if mode not in ("NOTSET", b"NOTSET"):
         raise UnsupportedOperator(f"ConvTranspose {o.node.outputs[0]!r}: auto_pad={mode!r} has no emitter; give pads")
-    rows = _filter(o, weight, _group(o), back=True)
-    windows = _joined(o, x, _Geometry.of(o, o.shape(weight)[2:], result[2:], o.shape(x)[2:]), back=True)
-    operands = [windows, rows, *(name for name in o.node.inputs[2:3] if name)]
-    o.finish(_channels_first(o, o.make("MNCoreConvolve", *operands, shape=[result[0], *result[2:], result[1]])))
+    geometry = _Geometry.of(o, o.shape(weight)[2:], o.shape(o.node.outputs[0])[2:], o.shape(x)[2:])
+    _convolve(o, _joined(o, x, geometry, back=True), back=True)
 
 
 def conv_grad_weight(o: Opener) -> None:
     """Gradient of the filter (inputs: filter, of which only the shape counts, input, gradient of the result)."""
     weight, x, gradient = o.node.inputs[:3]
     geometry = _Geometry.of(o, o.shape(weight)[2:], o.shape(x)[2:], o.shape(gradient)[2:])
-    depth = geometry.window * o.shape(x)[1]
-    operands = _channels_last(o, gradient), _joined(o, x, geometry)
-    rows = o.make("MNCoreConvolveGrad", *operands, shape=[o.shape(weight)[0], depth])
-    o.finish(o.make("MNCoreFilterGrad", rows, shape=o.shape(weight), group=_group(o)))
+    operands = [_channels_last(o, gradient), _joined(o, x, geometry)]
+    columns = not channels_inside(o.shape(weight))
+    operands = operands[::-1] if columns else operands
+    operand = o.make("MNCoreConvolveGrad", *operands, shape=[o.shape(name)[-1] for name in operands])
+    o.finish(
+        o.make("MNCoreFilterGrad", operand, shape=o.shape(weight), group=_group(o), columns=int(columns))
+    )
 
 
 def _pool_geometry(o: Opener, x: str, result: str) -> _Geometry:

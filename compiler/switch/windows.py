@@ -60,8 +60,8 @@ def windows(numbers: IntArray, shape: Sequence[int], attrs: Mapping[str, Any]) -
 
 
 def filter_elements(numbers: IntArray, attrs: Mapping[str, Any]) -> IntArray:
-    """Numbers of a filter (outputs, channels of a group, *kernel) as the rows of a product with windows: (outputs, taps
-    * channels), `back`: (channels, taps * outputs); -1 between the groups.
+    """Numbers of a filter (outputs, channels of a group, *kernel) as an operand of a product with windows: (outputs,
+    taps * channels), `back`: (channels, taps * outputs), `columns`: the other way round; -1 between the groups.
     """
     outputs, inside, groups = *numbers.shape[:2], int(attrs.get("group", 1))
     per_group = outputs // groups
@@ -71,14 +71,16 @@ def filter_elements(numbers: IntArray, attrs: Mapping[str, Any]) -> IntArray:
         full[rows, k] = numbers[rows].reshape(per_group, inside, -1)
     full = full.reshape(outputs, groups * inside, -1)
     if attrs.get("back", 0):
-        return full.transpose(1, 2, 0).reshape(groups * inside, -1)
-    return full.transpose(0, 2, 1).reshape(outputs, -1)
+        found = full.transpose(1, 2, 0).reshape(groups * inside, -1)
+    else:
+        found = full.transpose(0, 2, 1).reshape(outputs, -1)
+    return found.T if attrs.get("columns", 0) else found
 
 
 def filter_places(numbers: IntArray, shape: Sequence[int], attrs: Mapping[str, Any]) -> IntArray:
-    """Numbers of (outputs, taps * channels) as the filter of the given shape: `filter_elements` undone."""
+    """Numbers of an operand as the filter of the given shape: `filter_elements` undone."""
     size = math.prod(shape)
-    rows = filter_elements(np.arange(size).reshape(shape), attrs).ravel()
+    places = filter_elements(np.arange(size).reshape(shape), attrs)
     found = np.empty(size, np.int64)
-    found[rows[rows >= 0]] = numbers.ravel()[rows >= 0]
+    found[places[places >= 0]] = numbers[places >= 0]
     return found.reshape(shape)
