@@ -44,7 +44,6 @@ class IndexMove(Layer):
         "Split",
         "Gather",
         "GatherElements",
-        "MNCoreReshape",
     )
 
     def sources(self, node: MNNode) -> list[int]:

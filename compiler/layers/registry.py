@@ -22,6 +22,7 @@ MODULES = (
     "moves",
     "padding",
     "reduce",
+    "reshape_move",
     "shape",
     "slices",
     "switch",
