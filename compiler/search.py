@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from compiler.build import Built, build, graph_text, layout_planner
-from compiler.errors import CompilerError, DoesNotFit
+from compiler.errors import CompilerError, DoesNotFit, LocalMemoryFull
 from compiler.graph import MNGraph, to_l3ir
+from compiler.layers.registry import layer_of
 from compiler.nodesim import ResultStore, SimulationSettings, simulate_nodes
 from compiler.nodesim.patterns import mode_for
 from compiler.phases import Phases
@@ -214,7 +215,13 @@ class Plan:
         self.simulation = {}
 
     def refine(self, error: DoesNotFit) -> bool:
-        """Plan anew with smaller slices after `error`; False when that cannot help.  Raises CompilerError."""
+        """Let the layer at work do with less scratch, or plan anew with smaller slices, after `error`; False when that
+        cannot help.  Raises CompilerError.
+        """
+        if isinstance(error, LocalMemoryFull):
+            workers = [node for node in self.graph.nodes if set(node.outputs) & set(error.makes)]
+            if any([layer_of(node).tighten(node) for node in workers]):
+                return True
         if not self.slicer.refine(error):
             return False
         self.make()

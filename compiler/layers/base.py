@@ -206,6 +206,10 @@ class Layer(ABC):
         """Words of scratch per local memory ("m", "n") while the node runs."""
         return {}
 
+    def tighten(self, node: MNNode) -> bool:
+        """Make the node do with less scratch where there was no room for it; False when it cannot."""
+        return False
+
     @abstractmethod
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
         """Write the layer as straight-line VSM."""

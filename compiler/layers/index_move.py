@@ -172,10 +172,16 @@ class IndexMove(Layer):
         data = [table_data(select(move)) for move in self.moves(node, graph)]
         return [Table(found, table_layout(found.shape)) for found in data if found is not None]
 
+    @staticmethod
+    def _share(node: MNNode) -> int:
+        """The part of LM0 that a chunk may take is one of this many."""
+        return 4
+
     def _chunk(self, node: MNNode, graph: MNGraph, move: Move) -> int:
         names = [name for name in (*node.inputs, *node.outputs) if name and graph.values[name].loc is Location.LM0]
         letters = ["m" if node.inputs[k] in names else "n" for k in self.sources(node)]
-        return chunk_slots(select(move), letters, graph.lm_lws, sum(graph.values[name].num_lw for name in set(names)))
+        resident = sum(graph.values[name].num_lw for name in set(names))
+        return chunk_slots(select(move), letters, graph.lm_lws, resident, share=self._share(node))
 
     def scratch(self, node: MNNode, graph: MNGraph) -> dict[str, int]:
         words = max(scratch_words(self._chunk(node, graph, move)) for move in self.moves(node, graph))

@@ -22,6 +22,9 @@ from compiler.switch.cells import Move, pack_index
 from compiler.switch.elements import FILLED
 from compiler.switch.windows import windows
 
+#: The smallest part of LM0 for a chunk is one of this many.
+LEAST_SHARE = 16
+
 
 def _filled(elements: IntArray, target: PadLayout) -> tuple[IntArray, PadLayout]:
     """A map to a layout as one that also fills the padding."""
@@ -30,10 +33,9 @@ def _filled(elements: IntArray, target: PadLayout) -> tuple[IntArray, PadLayout]
 
 
 class Windows(IndexMove):
-    """Attributes: see `compiler.switch.windows`."""
+    """Attributes: see `compiler.switch.windows`; `share`: the part of LM0 for a chunk of images is one of this many."""
 
     op_types: ClassVar[tuple[str, ...]] = ("MNCoreWindows",)
-
     @staticmethod
     def _images(node: MNNode, graph: MNGraph) -> tuple[PadLayout, PadLayout]:
         """Layouts of source and result."""
@@ -66,6 +68,16 @@ class Windows(IndexMove):
         source, result = self._images(node, graph)
         given = inputs[0]
         return Assignment((source if given is None or one_l1b(given) is None else given,), (result,))
+
+    @staticmethod
+    def _share(node: MNNode) -> int:
+        """An image that is seen whole needs no parts to be joined, so it may take much unless room is short."""
+        return int(node.attrs.get("share", 2))
+
+    def tighten(self, node: MNNode) -> bool:
+        share = self._share(node)
+        node.attrs["share"] = 2 * share
+        return share < LEAST_SHARE
 
     def result_padding(self, node: MNNode, graph: MNGraph) -> str:
         source = graph.values[node.inputs[0]]

@@ -10,9 +10,11 @@ from compiler.switch.selection import Selection
 LEAST = 2 * UNIT
 
 
-def chunk_slots(selection: Selection, letters: Sequence[str], lm_lws: int, resident: int) -> int:
-    """Slots of a chunk in `lm_lws` long words of LM0, of which values and tables take `resident`; at most a quarter, to
-    leave room for other values.
+def chunk_slots(
+    selection: Selection, letters: Sequence[str], lm_lws: int, resident: int, *, share: int = 4
+) -> int:
+    """Slots of a chunk in `lm_lws` long words of LM0, of which values and tables take `resident`; at most one part of
+    `share`, to leave room for other values.
 
     letters: the LM of each source.  0 when everything is read where it lies.
     """
@@ -20,7 +22,7 @@ def chunk_slots(selection: Selection, letters: Sequence[str], lm_lws: int, resid
         return 0
     unit = max(UNIT, *(feed.load.granule for feed in selection.feeds))
     whole = max(unit, -(-selection.slots // unit) * unit)
-    most = min(lm_lws // 4, lm_lws - resident - ZERO_LWS)
+    most = min(lm_lws // share, lm_lws - resident - ZERO_LWS)
     return min(whole, max(unit, LEAST, most // unit * unit))
 
 
