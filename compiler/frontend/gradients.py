@@ -63,14 +63,14 @@ def convolution_backward(
 
 
 def _pooling(
-    kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], rank: int
+    rank: int, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], ceil_mode: bool
 ) -> dict[str, Any]:
     size = _each(kernel, rank)
     return {
+        **({"ceil_mode": 1} if ceil_mode else {}),
         "kernel_shape": size,
         "strides": _each(stride, rank) if len(stride) else size,
         "pads": _each(padding, rank) * 2,
-        "dilations": _each(dilation, rank),
     }
 
 
@@ -88,7 +88,8 @@ def _max_pool_backward(rank: int) -> Callable[..., Any]:
         """All of a window's gradient goes to its first largest element."""
         if x.dim() != rank + 2:
             return NotImplemented
-        return _own("ChainerMaxPoolGrad", [x, gradient], _pooling(kernel_size, stride, padding, dilation, rank))
+        attributes = _pooling(rank, kernel_size, stride, padding, ceil_mode)
+        return _own("ChainerMaxPoolGrad", [x, gradient], {**attributes, "dilations": _each(dilation, rank)})
 
     return backward
 
@@ -107,8 +108,7 @@ def _average_pool_backward(rank: int) -> Callable[..., Any]:
         """The gradient of a window is divided among its elements; a divisor of its own is left as it is."""
         if x.dim() != rank + 2 or divisor_override is not None or (ceil_mode and count_include_pad and any(padding)):
             return NotImplemented
-        attributes = _pooling(kernel_size, stride, padding, [1], rank)
-        del attributes["dilations"]
+        attributes = _pooling(rank, kernel_size, stride, padding, ceil_mode)
         if count_include_pad and any(padding):
             attributes["count_include_pad"] = 1
         return _own("ChainerAveragePoolGrad", [x, gradient], attributes)

@@ -63,3 +63,14 @@ def test_digits_are_learnt_on_the_chip(tmp_path: Path) -> None:
     expected = run("mnist_train", tmp_path / "torch", iterations=6)
     assert losses == pytest.approx(expected, rel=0.02)
     assert (tmp_path / "checkpoint.pt").stat().st_size > 1_000_000
+
+
+@pytest.mark.slow
+def test_digits_are_learnt_with_convolutions_on_the_chip(tmp_path: Path) -> None:
+    """Both programs run; the losses of the first steps are those of PyTorch within what Half products leave."""
+    result = run("mnist_cnn", tmp_path, "mncore2:auto", iterations=60)
+    expected = run("mnist_cnn", tmp_path / "torch", iterations=6)["losses"]
+    assert result["losses"][:6] == pytest.approx(expected, rel=0.02)
+    assert result["losses"][-1] < 0.8 * result["losses"][0]
+    assert result["accuracy"] > 0.3
+    assert result["cycles"]["train"] < 70_000

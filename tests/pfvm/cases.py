@@ -77,6 +77,8 @@ CASES: tuple[Case, ...] = (
     Case("Gemm", [_f(3, 5), _f(4, 5)], {"transB": 1, "alpha": 2.0}),
     Case("MatMul", [_f(2, 3, 5), _f(5, 4)]),
     Case("Conv", [_f(1, 4, 6, 6), _f(6, 2, 3, 3), _f(6)], {"group": 2, "strides": [2, 1], "pads": [1, 0, 1, 2]}),
+    Case("ConvTranspose", [_f(1, 4, 5, 4), _f(4, 2, 3, 3)], {"strides": [2, 1], "pads": [1, 0, 0, 1]}),
+    Case("ConvTranspose", [_f(2, 2, 5), _f(2, 3, 3)], {"strides": [3], "dilations": [2], "output_padding": [1]}),
     Case("Conv", [_f(1, 2, 7), _f(3, 2, 3)], {"auto_pad": "SAME_UPPER", "strides": [2]}),
     Case("MaxPool", [_f(1, 2, 7, 7)], {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1]}),
     Case("AveragePool", [_f(1, 2, 6, 6)], {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}),

@@ -86,8 +86,8 @@ def schemas() -> list[OpSchema]:
         vectors = ["strides", "pads", "dilations", "kernel_shape"]
         attributes = [OpSchema.Attribute(v, OpSchema.AttrType.INTS, "per axis", required=False) for v in vectors]
         attributes += [
-            OpSchema.Attribute(n, OpSchema.AttrType.INT, "as in Conv and AveragePool", required=False)
-            for n in ("group", "count_include_pad")
+            OpSchema.Attribute(n, OpSchema.AttrType.INT, "as in Conv and the poolings", required=False)
+            for n in ("group", "ceil_mode", "count_include_pad")
         ]
         schema = OpSchema(
             name,
