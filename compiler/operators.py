@@ -27,9 +27,13 @@ operators run.
 
 {names}
 
-Known limits: shapes are static; random operators have no source on the chip; integers are 32-bit; convolutions and
-poolings lay their windows out in local memory, which suits small images and batches; double precision leaves out Erf,
-Gelu and ReduceProd; a gather or scatter with run-time indices works along one axis.
+Known limits: shapes are static; random operators have no source on the chip; integers are 32-bit; double precision
+leaves out Erf, Gelu and ReduceProd; a gather or scatter with run-time indices works along one axis.
+
+Convolutions and poolings with any number of spatial axes, strides, paddings, dilations and groups work forwards and
+backwards (PyTorch's gradients become `ChainerConvGradWeight`, `ChainerMaxPoolGrad` and `ChainerAveragePoolGrad`).
+Each L1B has its own images and each of its MABs some of their rows, which must fit with their windows: images of 32 by
+32 with 32 channels and windows of 3 by 3 do. A filter that is too large is cut along its outputs.
 """
 
 

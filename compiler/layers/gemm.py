@@ -255,7 +255,7 @@ class Gemm(Layer):
             layout = graph.values[node.outputs[0]].layout
             assert layout is not None
             plain = in_order(layout) or local % shape.tile != 0
-            left, right = (_by_words(tiles, plain=plain) for tiles in (left, right))
+            left, right = (by_words(tiles, plain=plain) for tiles in (left, right))
         biases = [None if bias is None else bias * bias.dtype.type(p == 0) for p in range(places)]
         accs = [productmath.accumulate(left[p], right[p], biases[p], kind.letter) for p in range(places)]
         return [add_levels(accs, spread, kind.letter)]
@@ -269,7 +269,7 @@ def parts(raw: Raw, places: int, local: int, tile: int) -> Raw:
     return np.moveaxis(cut.reshape(*raw.shape[:-1], places, -1, tile), -3, 0)
 
 
-def _by_words(tiles: Raw, *, plain: bool) -> Raw:
+def by_words(tiles: Raw, *, plain: bool) -> Raw:
     """Tiles of eight as two of four, those of the first words and those of the second; `plain`: neighbours share a
     long word.
     """

@@ -21,7 +21,7 @@ from compiler.emit.product import Places, emit_product
 from compiler.graph import Location, MNGraph, MNNode
 from compiler.layers import productmath
 from compiler.layers.base import Assignment, EmitContext, Raw, SliceAxis, rows_per_l1b
-from compiler.layers.gemm import KIND_OF, Gemm, add_levels, job_of, kind_of, parts, refuse
+from compiler.layers.gemm import KIND_OF, Gemm, add_levels, by_words, job_of, kind_of, parts, refuse
 from compiler.layers.image_layouts import MABS, image_layout, split_axis
 from compiler.layers.product_spread import Role, Shape, Spread, bias_layout, tensor_layout
 from compiler.layout import Layout, PadLayout
@@ -109,6 +109,8 @@ class Convolve(Gemm):
         depth = _up(shape.left[-1].extent, shape.tile)
         rows = inputs[1].T if self._columns(node) else inputs[1]
         left, right = (parts(raw, 1, depth, shape.tile)[0] for raw in (inputs[0], rows))
+        if kind.parts > 1:
+            left, right = (by_words(tiles, plain=False) for tiles in (left, right))
         bias = inputs[2].view(graph.values[node.inputs[2]].dtype.host_dtype) if len(inputs) > 2 else None
         return [productmath.narrow(productmath.accumulate(left, right, bias, kind.letter), kind.letter)]
 
@@ -159,6 +161,9 @@ class ConvolveGrad(Convolve):
         kind, spread = kind_of(node, graph), Spread(self._letters(node, graph))
         local = self._local(inputs[0].shape)
         left, right = (self._by_place(raw, local, kind.tile) for raw in inputs)
+        if kind.parts > 1:
+            ragged = math.prod(local) % kind.tile != 0
+            left, right = (by_words(tiles, plain=ragged) for tiles in (left, right))
         accs = productmath.accumulate(left, right, None, kind.letter)
         return [add_levels(list(accs), spread, kind.letter)]
 

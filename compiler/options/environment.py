@@ -140,7 +140,7 @@ ENVIRONMENT: tuple[OptionRecord, ...] = (
         "Implementations to use for operators.",
         Assignments(),
         used_in="compiler/plan/implementations.py",
-        note="Gemm and MatMul of float operands: PseudoSingle (default) or Single; other operators have one each",
+        note="Gemm, MatMul and Conv of float operands: PseudoSingle (default) or Single; others have one each",
     ),
     _variable(
         15,

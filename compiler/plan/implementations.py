@@ -10,7 +10,9 @@ from compiler.layers.gemm import IMPLEMENTATION, TRUE_SINGLE
 
 #: Of products of Float operands: 18 mantissa bits of both factors, or all 23 in twice the steps.
 OF_PRODUCTS = ("PseudoSingle", TRUE_SINGLE)
-CHOICES = {"Gemm": OF_PRODUCTS, "MatMul": OF_PRODUCTS}
+CHOICES = {"Gemm": OF_PRODUCTS, "MatMul": OF_PRODUCTS, "Conv": OF_PRODUCTS}
+#: What an operator has been opened into by then; gradients follow their operator.
+OPENED = {"Conv": ("MNCoreConvolve", "MNCoreConvolveGrad")}
 
 
 def choose_implementations(graph: MNGraph, asked: Mapping[str, str]) -> list[str]:
@@ -26,6 +28,6 @@ def choose_implementations(graph: MNGraph, asked: Mapping[str, str]) -> list[str
                 f"CODEGEN_OP_DEF: {op_type} has no implementation {name!r}, use {' or '.join(known)}"
             )
         for node in graph.nodes:
-            if node.op_type == op_type and name != known[0]:
+            if node.op_type in OPENED.get(op_type, (op_type,)) and name != known[0]:
                 node.attrs[IMPLEMENTATION] = name
     return sorted(f"CODEGEN_OP_DEF {op_type}" for op_type in asked if op_type not in CHOICES)

@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler.graph import MNGraph
 from compiler.layout.image import DramImage
+from compiler.report.work import OF_WINDOWS, window_macs
 
 if TYPE_CHECKING:
     from hw.spec import ChipSpec
@@ -30,4 +31,6 @@ def lower_bound(graph: MNGraph, spec: ChipSpec) -> dict[str, float]:
         if node.op_type in ("Gemm", "MatMul"):
             x, y = graph.values[node.inputs[0]], graph.values[node.outputs[0]]
             macs += int(np.prod(y.shape)) * x.shape[-1]
+        elif node.op_type in OF_WINDOWS:
+            macs += window_macs(node, graph)
     return {"dram": moved / rate, "macs": 2 * macs / (spec.peak_flops("half") / spec.clock_hz)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,9 @@ from compiler.layout.image import DramImage
 if TYPE_CHECKING:
     from hw.spec import ChipSpec
 
-MATRIX_OPERATORS = frozenset({"Gemm", "MatMul", "Conv"})
+#: Products into which convolutions and their gradients are opened.
+OF_WINDOWS = ("MNCoreConvolve", "MNCoreConvolveGrad")
+MATRIX_OPERATORS = frozenset({"Gemm", "MatMul", "Conv", *OF_WINDOWS})
 BYTES_PER_LW = 8
 _PRECISION = {MNType.HALF: "half", MNType.DOUBLE: "double", MNType.LONG: "double", MNType.ULONG: "double"}
 
@@ -41,11 +44,20 @@ def node_flops(node: MNNode, graph: MNGraph) -> int:
     """Operations of a node by the rule for its ONNX operator; moves that the compiler put in are free."""
     from compiler.pfvm.operators import OPERATORS, Charged
 
+    if node.op_type in OF_WINDOWS:
+        bias = len(node.inputs) > 2
+        return 2 * window_macs(node, graph) + bias * math.prod(graph.values[node.outputs[0]].shape)
     operator = OPERATORS.get(("", node.op_type)) or OPERATORS.get(("mncore", node.op_type))
     if operator is None:
         return 0
     inputs = [graph.values[name].shape if name else None for name in node.inputs]
     return operator.charge(Charged(inputs, [graph.values[name].shape for name in node.outputs], node.attrs))
+
+
+def window_macs(node: MNNode, graph: MNGraph) -> int:
+    """Multiply-adds of a product in OF_WINDOWS: each element of the first operand meets a row of the other axis."""
+    left, out = (graph.values[name].shape for name in (node.inputs[0], node.outputs[0]))
+    return math.prod(left) * out[-1]
 
 
 def dram_bytes(node: MNNode, graph: MNGraph, groups: int) -> int:

@@ -23,18 +23,25 @@ OPTIONS = Options.resolve({}, {})
 Numbers = NDArray[Any]
 
 
-def _run(op_type: str, feeds: dict[str, Numbers], shape: tuple[int, ...], domain: str = "", **attrs: Any) -> Numbers:
+def _run(
+    op_type: str,
+    feeds: dict[str, Numbers],
+    shape: tuple[int, ...],
+    domain: str = "",
+    options: Options = OPTIONS,
+    **attrs: Any,
+) -> Numbers:
     """The output as numbers, after a comparison of all bits with the reference."""
     model = models.build(
         [helper.make_node(op_type, list(feeds), ["y"], domain=domain, **attrs)],
         {name: ("float", list(data.shape)) for name, data in feeds.items()},
         {"y": ("float", list(shape))},
     )
-    compiled = compile_model(model, OPTIONS)
+    compiled = compile_model(model, options)
     got = machine.run(compiled, feeds)["y"]
     raw = run_reference(compiled.graph, feeds)
     np.testing.assert_array_equal(got, raw[compiled.stored["y"]])
-    return half_to_float(got) if got.dtype == np.uint16 else got.view(np.float32)
+    return half_to_float(got) if got.dtype == np.uint16 else got.view(f"f{got.dtype.itemsize}")
 
 
 def _random(*shape: int) -> Numbers:
@@ -88,6 +95,29 @@ def test_transposed_convolution(
     steps = {"strides": [stride] * rank, "pads": [pad] * 2 * rank, "dilations": [dilation] * rank, "group": groups}
     feeds = {"g": gradient.numpy(), "w": weight.numpy()}
     _close(_run("ConvTranspose", feeds, x, output_padding=rest, **steps), exact)
+
+
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"float_dtype": "float"}, 2**-15),
+        ({"float_dtype": "float", "envs": {"CODEGEN_OP_DEF": "Conv=Single"}}, 2**-21),
+        ({"float_dtype": "double"}, 2**-21),
+    ],
+)
+def test_gradients_of_a_convolution_in_other_precisions(options: dict[str, Any], error: float) -> None:
+    data, weight = torch.from_numpy(_random(2, 3, 5, 5)), torch.from_numpy(_random(4, 3, 2, 2))
+    result = functional.conv2d(data.requires_grad_(), weight.requires_grad_())
+    gradient = torch.from_numpy(_random(*result.shape))
+    grad_x, grad_weight = torch.autograd.grad(result, [data, weight], gradient)
+    made = Options.resolve(options, {})
+    w, x, g = weight.detach().numpy(), data.detach().numpy(), gradient.numpy()
+    found = [
+        (_run("ChainerConvGradWeight", {"w": w, "x": x, "g": g}, w.shape, "mncore", made), grad_weight),
+        (_run("ConvTranspose", {"g": g, "w": w}, x.shape, "", made), grad_x),
+    ]
+    for got, exact in found:
+        assert np.abs(got - exact.numpy()).max() < error * float(exact.abs().max())
 
 
 @pytest.mark.parametrize("size, stride, pad, side", [(2, 2, 0, 8), (3, 2, 1, 8), (2, 3, 0, 7), (3, 1, 0, 5)])
