@@ -10,11 +10,13 @@ import numpy as np
 
 from compiler.emit.asm import Asm
 from compiler.errors import LayoutConflict
-from compiler.graph import MNGraph, MNNode, MNType
+from compiler.graph import MNGraph, MNNode, MNType, MNValue
 from compiler.layers.base import Assignment, EmitContext, Layer, Raw, SliceAxis
 from compiler.layers.gemm_layouts import x_layout
+from compiler.layers.image_layouts import one_l1b
 from compiler.layers.layouts import default_layout
 from compiler.layout import Layout, LayoutError, PadLayout, merge_reshape
+from compiler.switch.chains import chain_cycles
 
 
 class _Alias(Layer):
@@ -68,7 +70,21 @@ class Reshape(_Alias):
         layout = inputs[0] or default_layout(value)
         result = merge_reshape(layout, out.shape)
         assert result is not None  # `instead` keeps the others away
+        wanted = PadLayout(out.shape, wishes[0]) if wishes[0] is not None and wishes[0].num_slices == 1 else None
+        if wanted is not None and self._become_images(value, wanted) and one_l1b(layout) is None:
+            rows = PadLayout(value.shape, x_layout(*value.shape))
+            images = merge_reshape(rows, out.shape)
+            if images is not None:
+                by_rows = chain_cycles(layout, rows, value.dtype) + chain_cycles(images, wanted, value.dtype)
+                if by_rows < chain_cycles(result, wanted, value.dtype):
+                    layout, result = rows, images
         return Assignment((layout, *([None] * (len(node.inputs) - 1))), (result,))
+
+    @staticmethod
+    def _become_images(value: MNValue, wanted: PadLayout) -> bool:
+        """Whether rows of a product are gradients of images, which every L1B wants of its own."""
+        rows = value.dtype is MNType.HALF and len(value.shape) == 2 and value.shape[0] == wanted.shape[0]
+        return rows and one_l1b(wanted) is not None
 
     def slice_axes(self, node: MNNode, graph: MNGraph) -> Sequence[SliceAxis]:
         """Axes with the same number of elements before them: a slice of either is the same run of elements."""
