@@ -119,14 +119,29 @@ def _images(m: Maker) -> Value:
 
 def _convolution(m: Maker) -> None:
     image = _images(m)
-    out, kernel = m.draw(st.integers(1, 5)), m.draw(st.integers(1, 3))
-    stride, pad = m.draw(st.integers(1, 2)), m.draw(st.integers(0, 1))
-    sides = tuple((e + 2 * pad - kernel) // stride + 1 for e in image.shape[2:])
-    depth = image.shape[1] * kernel * kernel
-    weight = m.constant(m.rng().standard_normal((out, image.shape[1], kernel, kernel)).astype(np.float32) / depth**0.5)
+    kernel, stride, pad = m.draw(st.integers(1, 3)), m.draw(st.integers(1, 2)), m.draw(st.integers(0, 1))
+    dilation = m.draw(st.integers(1, 2)) if min(image.shape[2:]) + 2 * pad > 2 * (kernel - 1) else 1
+    group = m.draw(st.sampled_from([1, image.shape[1]]))
+    out = group * m.draw(st.integers(1, 5))
+    span = dilation * (kernel - 1)
+    sides = tuple((e + 2 * pad - span - 1) // stride + 1 for e in image.shape[2:])
+    inside = image.shape[1] // group
+    depth = inside * kernel * kernel
+    weight = m.constant(m.rng().standard_normal((out, inside, kernel, kernel)).astype(np.float32) / depth**0.5)
     bias = [m.constant(m.rng().standard_normal(out).astype(np.float32))] if m.draw(st.booleans()) else []
     m.node("Conv", [image.name, weight, *bias], "float", (image.shape[0], out, *sides), kernel_shape=[kernel] * 2,
-           strides=[stride] * 2, pads=[pad] * 4)  # fmt: skip
+           strides=[stride] * 2, pads=[pad] * 4, dilations=[dilation] * 2, group=group)  # fmt: skip
+
+
+def _transposed_convolution(m: Maker) -> None:
+    image = _images(m)
+    out, kernel, stride = m.draw(st.integers(1, 4)), m.draw(st.integers(1, 3)), m.draw(st.integers(1, 2))
+    rest = m.draw(st.integers(0, stride - 1))
+    sides = tuple((e - 1) * stride + kernel + rest for e in image.shape[2:])
+    shape = (image.shape[1], out, kernel, kernel)
+    weight = m.constant(m.rng().standard_normal(shape).astype(np.float32) / image.shape[1] ** 0.5)
+    m.node("ConvTranspose", [image.name, weight], "float", (image.shape[0], out, *sides), kernel_shape=[kernel] * 2,
+           strides=[stride] * 2, output_padding=[rest] * 2)  # fmt: skip
 
 
 def _pool(m: Maker) -> None:
@@ -172,6 +187,7 @@ NETWORKS: dict[str, Callable[[Maker], None]] = {
     "lookup": _lookup,
     "batched": _batched,
     "convolution": _convolution,
+    "transposed convolution": _transposed_convolution,
     "pool": _pool,
     "training": _training,
     "to_int": _to_int,
