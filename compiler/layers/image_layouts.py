@@ -1,7 +1,7 @@
 """How batches of images lie on the chip for convolutions and poolings.
 
-The batch is spread as everywhere (L2B, L1B, addresses), the longest spatial axis over the MABs and addresses, other
-spatial axes and taps over addresses, channels over addresses, words and PEs.  So a window takes its elements from the
+The batch is spread as everywhere (L2B, L1B, addresses), one spatial axis over the MABs and addresses, other spatial
+axes and taps over addresses, channels over addresses, words and PEs.  So a window takes its elements from the
 MABs of one L1B, and a filter meets its channels in one block of the matrix unit.  Tensors of Float and Int lie as the
 conversion from Half leaves them.
 """
@@ -23,10 +23,13 @@ FEW = 4
 
 
 def split_axis(shape: tuple[int, ...], channels: int, taps: int | None = None) -> int | None:
-    """The spatial axis that is spread over the MABs, None where all have one element."""
+    """The spatial axis that is spread over the MABs: the first that fills half of them, else the longest; None where
+    all have one element.
+    """
     spatial = [axis for axis in range(1, len(shape)) if axis not in (channels % len(shape), taps)]
     longest = max(spatial, key=lambda axis: shape[axis])
-    return longest if shape[longest] > 1 else None
+    found = next((axis for axis in spatial if 2 * shape[axis] >= MABS), longest)
+    return found if shape[found] > 1 else None
 
 
 def image_layout(shape: tuple[int, ...], dtype: MNType, channels: int, taps: int | None = None) -> PadLayout:

@@ -2,8 +2,8 @@
 
 Softmax and its relatives, means and norms, and picking one element per row (losses, and gathers and scatters whose
 index has extent 1 along their axis: it is compared with all positions, which needs no moves between PEs).
-Products with factors, convolutions and poolings: `compiler.plan.opening_products`; normalisations:
-`compiler.plan.opening_norms`.
+Products with factors: `compiler.plan.opening_products`; convolutions and poolings: `compiler.plan.opening_windows`;
+normalisations: `compiler.plan.opening_norms`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from compiler.graph import MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layers.reduce import reduced_axes
-from compiler.plan import opening_norms, opening_products
+from compiler.plan import opening_norms, opening_products, opening_windows
 
 
 class Opener:
@@ -218,15 +218,15 @@ OPENINGS: dict[str, Callable[[Opener], None]] = {
     "InstanceNormalization": opening_norms.instance_normalisation,
     "BatchNormalization": opening_norms.batch_normalisation,
     "Gemm": opening_products.gemm,
-    "Conv": opening_products.conv,
-    "ConvTranspose": opening_products.conv_transpose,
-    "ChainerConvGradWeight": opening_products.conv_grad_weight,
-    "MaxPool": opening_products.max_pool,
-    "ChainerMaxPoolGrad": opening_products.max_pool_grad,
-    "AveragePool": opening_products.average_pool,
-    "ChainerAveragePoolGrad": opening_products.average_pool_grad,
-    "GlobalAveragePool": opening_products.global_pool("ReduceSum"),
-    "GlobalMaxPool": opening_products.global_pool("ReduceMax"),
+    "Conv": opening_windows.conv,
+    "ConvTranspose": opening_windows.conv_transpose,
+    "ChainerConvGradWeight": opening_windows.conv_grad_weight,
+    "MaxPool": opening_windows.max_pool,
+    "ChainerMaxPoolGrad": opening_windows.max_pool_grad,
+    "AveragePool": opening_windows.average_pool,
+    "ChainerAveragePoolGrad": opening_windows.average_pool_grad,
+    "GlobalAveragePool": opening_windows.global_pool("ReduceSum"),
+    "GlobalMaxPool": opening_windows.global_pool("ReduceMax"),
     "GatherElements": _gather_elements,
     "ScatterElements": _scatter_elements,
 }

@@ -29,11 +29,12 @@ def window_elements(extents: Sequence[int], attrs: Mapping[str, Any]) -> IntArra
     for axis, extent in enumerate(extents):
         kernel, places, stride = (int(attrs[name][axis]) for name in ("kernel_shape", "places", "strides"))
         taps, start = np.arange(kernel) * int(attrs["dilations"][axis]), int(attrs["starts"][axis])
+        steps = np.arange(places) * int(attrs["skips"][axis] if "skips" in attrs else 1)
         if attrs.get("back", 0):
-            reach = np.add.outer(-taps, np.arange(places) + start)
+            reach = np.add.outer(-taps, steps + start)
             index = np.where(reach % stride == 0, reach // stride, -1)
         else:
-            index = np.add.outer(taps, np.arange(places) * stride - start)
+            index = np.add.outer(taps, steps * stride - start)
         shape = [1] * 2 * rank
         shape[axis], shape[rank + axis] = kernel, places
         index = index.reshape(shape)

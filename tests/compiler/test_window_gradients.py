@@ -17,6 +17,7 @@ from compiler.codegen import compile_model
 from compiler.layers.halfmath import half_to_float
 from compiler.layers.reference import run_reference
 from compiler.options import Options
+from compiler.plan import opening_windows
 from tests.compiler import machine, models
 
 OPTIONS = Options.resolve({}, {})
@@ -95,6 +96,22 @@ def test_transposed_convolution(
     steps = {"strides": [stride] * rank, "pads": [pad] * 2 * rank, "dilations": [dilation] * rank, "group": groups}
     feeds = {"g": gradient.numpy(), "w": weight.numpy()}
     _close(_run("ConvTranspose", feeds, x, output_padding=rest, **steps), exact)
+
+
+@pytest.mark.parametrize("stride, pad", [(1, 1), (2, 0)])
+def test_windows_in_parts(stride: int, pad: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every second row of a MAB at a time, as if the windows of all were too large."""
+    monkeypatch.setattr(opening_windows, "MOST_WINDOWS", 4)
+    data, weight = torch.from_numpy(_random(2, 3, 36, 4)), torch.from_numpy(_random(4, 3, 3, 3))
+    result = functional.conv2d(data.requires_grad_(), weight.requires_grad_(), None, stride, pad)
+    gradient = torch.from_numpy(_random(*result.shape))
+    grad_x, grad_weight = torch.autograd.grad(result, [data, weight], gradient)
+    w, x, g = weight.detach().numpy(), data.detach().numpy(), gradient.numpy()
+    steps = {"strides": [stride] * 2, "pads": [pad] * 4}
+    rest = [(e + 2 * pad - 3) % stride for e in x.shape[2:]]
+    _close(_run("Conv", {"x": x, "w": w}, g.shape, **steps), result.detach())
+    _close(_run("ChainerConvGradWeight", {"w": w, "x": x, "g": g}, w.shape, "mncore", **steps), grad_weight)
+    _close(_run("ConvTranspose", {"g": g, "w": w}, x.shape, output_padding=rest, **steps), grad_x)
 
 
 @pytest.mark.parametrize(
