@@ -14,6 +14,7 @@ from compiler.frontend.constants import join_constants
 from compiler.frontend.lower import lower
 from compiler.frontend.naming import parameter_names, rename_values, update_name
 from compiler.frontend.roles import PARAMETER, ROLE_KEY
+from compiler.frontend.sequences import join_splits
 from compiler.frontend.signature import StepFunction, check_inputs
 from compiler.frontend.trace import Trace, trace
 
@@ -59,6 +60,7 @@ def export(
     updates = {names[index]: update_name(names[index]) for index in traced.updates}
     model = lower(traced)
     _drop_extra_outputs(model, traced)
+    join_splits(model)
     join_constants(model)
     rename_values(model, [*traced.inputs, *names], [*traced.outputs, *updates.values()])
     _parameters_to_initializers(model, dict(zip(names, traced.states, strict=True)))

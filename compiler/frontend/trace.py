@@ -29,6 +29,7 @@ from compiler.frontend.graph_cleanup import (
 )
 from compiler.frontend.host_guard import host_unchanged
 from compiler.frontend.lift import Discovery, LiftMode, Substitution, is_real, make_fake
+from compiler.frontend.plain_kernels import plain_kernels
 from compiler.frontend.signature import InputMapping, StepFunction, check_outputs
 
 
@@ -56,7 +57,7 @@ def trace(function: StepFunction, sample: Mapping[str, torch.Tensor], *, trainin
     """
     # Recording gradients adds nothing to the graph of a function without `backward`, so it may stay on.
     grad: Callable[[], Any] = nullcontext if training else torch.no_grad
-    with quiet_loggers(), fx_traceback.preserve_node_meta():
+    with quiet_loggers(), fx_traceback.preserve_node_meta(), plain_kernels():
         states = _discover(function, sample, grad)
         module, examples, outputs = _record(function, sample, states, grad)
         drop_tracing_artefacts(module.graph, functional=False)

@@ -1,7 +1,8 @@
 """Writes into a part of a tensor, as operators that the chip has: caches that are updated by slices or at an index.
 
 The translation to ONNX would make ScatterND of all of them.  A slice or a position known at compile time becomes a
-concatenation of what stays and what is new; positions that are tensors become ScatterElements.
+concatenation of what stays and what is new, one with a step also a selection from it; positions that are tensors become
+ScatterElements.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+
+from compiler.frontend.indexing import Places, by_integers
 
 _aten = torch.ops.aten
 
@@ -22,11 +25,16 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Any:
-    """`x` with `x[start:end]` along `dim` replaced by `source`; other steps than 1 are left as they are."""
-    if step != 1:
-        return NotImplemented
+    """`x` with `x[start:end:step]` along `dim` replaced by `source`."""
     extent = x.shape[dim]
     first, last, _ = slice(start, end).indices(extent)
+    if step != 1 and last > first:
+        places = torch.arange(extent)
+        new = (places >= first) & (places < last) & ((places - first) % step == 0)
+        chosen = torch.where(new, extent + (places - first) // step, places)
+        shape = list(x.shape)
+        shape[dim] = len(range(first, last, step))
+        return torch.cat([x, source.expand(shape)], dim).index_select(dim, chosen)
     parts = [x.narrow(dim, 0, first)] if first else []
     if last > first:
         parts.append(source.expand(*x.narrow(dim, first, last - first).shape))
@@ -50,22 +58,57 @@ def index_copy(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Ten
     return torch.scatter(x, dim, index.reshape(ones).expand(source.shape), source)
 
 
+def index_add(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *, alpha: float = 1) -> Any:
+    """`x` with `alpha * source` added at the positions `index` along `dim`; equal positions add up."""
+    if not x.dim():
+        return NotImplemented
+    source = source if alpha == 1 else source * alpha
+    ones = [1] * x.dim()
+    ones[dim] = -1
+    return torch.scatter_add(x, dim, index.reshape(ones).expand(source.shape), source)
+
+
 def index_put(
     x: torch.Tensor, indices: Sequence[torch.Tensor | None], values: torch.Tensor, accumulate: bool = False
 ) -> Any:
-    """`x[:, index] = values` with one vector of integers; everything else is left as it is."""
-    given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
-    if accumulate or len(given) != 1 or given[0][1].dim() != 1 or given[0][1].dtype == torch.bool:
+    """`x[:, i, j] = values` or, with `accumulate`, `+=`, with tensors of integers."""
+    if not by_integers(indices):
         return NotImplemented
-    dim, index = given[0]
-    shape = list(x.shape)
-    shape[dim] = index.shape[0]
-    return index_copy(x, dim, index, values.expand(shape))
+    places = Places(x, indices)
+    write = index_add if accumulate else index_copy
+    return places.restore(write(places.flatten(x), places.axis, places.vector, places.spread(values)))
+
+
+def masked_put(
+    x: torch.Tensor, indices: Sequence[torch.Tensor | None], values: torch.Tensor, accumulate: bool = False
+) -> Any:
+    """`x[mask] = value` with one value for all places, which is a choice; else as `index_put`."""
+    (mask, *others) = indices
+    if accumulate or others or mask is None or mask.dtype != torch.bool or values.numel() != 1:
+        return index_put(x, indices, values, accumulate)
+    mask = mask.reshape([*mask.shape, *[1] * (x.dim() - mask.dim())])
+    return torch.where(mask, values.reshape(()).to(x.dtype), x)
+
+
+def embedding_dense_backward(
+    gradient: torch.Tensor, index: torch.Tensor, rows: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:
+    """The gradient of a table: rows that were read get the sum of what comes back, the padding row nothing."""
+    if scale_grad_by_freq:
+        return NotImplemented
+    width = gradient.shape[-1]
+    index, gradient = index.reshape(-1), gradient.reshape(-1, width)
+    if padding_idx >= 0:
+        gradient = torch.where((index != padding_idx).unsqueeze(-1), gradient, 0.0)
+    return index_add(gradient.new_zeros(rows, width), 0, index, gradient)
 
 
 RULES: dict[Any, Callable[..., Any]] = {
     _aten.slice_scatter.default: slice_scatter,
     _aten.select_scatter.default: select_scatter,
+    _aten.embedding_dense_backward.default: embedding_dense_backward,
     _aten.index_copy.default: index_copy,
-    _aten.index_put.default: index_put,
+    _aten.index_add.default: index_add,
+    _aten.index_put.default: masked_put,
+    _aten._unsafe_index_put.default: masked_put,
 }

@@ -22,6 +22,14 @@ def test_slices(bounds: tuple[int | None, int | None], dim: int) -> None:
     assert torch.equal(RULES[operator](x, source, dim, *bounds), operator(x, source, dim, *bounds))
 
 
+@pytest.mark.parametrize("bounds", [(0, 7, 2), (1, None, 3), (-3, None, 2), (5, 2, 2), (6, 99, 5)])
+def test_slices_with_steps(bounds: tuple[int, int | None, int]) -> None:
+    x = torch.randn(7, 3)
+    source = torch.randn_like(x[slice(*bounds)])
+    operator = _aten.slice_scatter.default
+    assert torch.equal(RULES[operator](x, source, 0, *bounds), operator(x, source, 0, *bounds))
+
+
 @pytest.mark.parametrize("index", [0, 2, 4, -1, -5])
 def test_single_positions(index: int) -> None:
     x, source = torch.randn(3, 5), torch.randn(3)
@@ -39,11 +47,42 @@ def test_positions_in_tensors() -> None:
     assert torch.equal(RULES[put](x, [index % 3], one), put(x, [index % 3], one))
 
 
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_positions_along_several_axes(accumulate: bool) -> None:
+    x, put = torch.randn(3, 5, 4, 2), _aten.index_put.default
+    rows, columns = torch.tensor([0, 2, -1]), torch.tensor([[1], [-2]])
+    places: list[list[torch.Tensor | None]] = [
+        [rows, columns],
+        [None, columns, columns * 0 + 1],
+        [rows, None, columns],
+        [None, columns],
+    ]
+    for where in places:
+        values = torch.randn_like(_aten.index.Tensor(x, where))
+        if not accumulate and where[0] is rows:
+            values = values[:1, :1].expand_as(values)  # places may be equal: then any of the values may stay
+        got, want = RULES[put](x, where, values, accumulate), put(x, where, values, accumulate)
+        torch.testing.assert_close(got, want, rtol=1e-6, atol=1e-6)
+
+
+def test_masks_with_one_value() -> None:
+    x, put = torch.randn(3, 5, 4), _aten.index_put.default
+    for mask in (x > 0, x[..., 0] > 0, x[:, 0, 0] > 0):
+        assert torch.equal(RULES[put](x, [mask], torch.tensor(2.5)), put(x, [mask], torch.tensor(2.5)))
+
+
+def test_gradient_of_a_table() -> None:
+    rule, operator = RULES[_aten.embedding_dense_backward.default], _aten.embedding_dense_backward.default
+    gradient, index = torch.randn(2, 3, 4), torch.tensor([[0, 4, 4], [1, 4, 0]])
+    for padding in (-1, 4):
+        given = (gradient, index, 6, padding, False)
+        torch.testing.assert_close(rule(*given), operator(*given))
+
+
 def test_what_is_left_alone() -> None:
     x = torch.zeros(4, 4)
-    assert RULES[_aten.slice_scatter.default](x, x[::2], 0, 0, 4, 2) is NotImplemented
     assert RULES[_aten.index_put.default](x, [x > 0], x[0]) is NotImplemented
-    assert RULES[_aten.index_put.default](x, [torch.tensor([0])], x[:1], True) is NotImplemented
+    assert RULES[_aten.embedding_dense_backward.default](x, x.long(), 4, -1, True) is NotImplemented
 
 
 def _slice(cache: torch.Tensor, inp: dict[str, torch.Tensor]) -> None:

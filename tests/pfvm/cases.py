@@ -43,6 +43,7 @@ _INT = _RNG.integers(-9, 9, (3, 4))
 _ANY_SIGN = [
     *("Relu", "Neg", "Abs", "Exp", "Reciprocal", "Floor", "Ceil", "Round", "Sign", "Erf", "Sin", "Cos", "Sigmoid"),
     *("Tanh", "Softplus", "HardSwish", "LeakyRelu", "Elu", "HardSigmoid", "Gelu", "IsNaN", "Softmax", "LogSoftmax"),
+    *("Tan", "Atan", "Sinh", "Cosh", "Asinh", "Softsign", "Mish", "Celu", "Selu", "Trilu"),
     *("Identity", "Shape", "Size", "Transpose", "Flatten", "Dropout"),
 ]
 _REDUCTIONS = [
@@ -53,7 +54,8 @@ _COMPARISONS = ["Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"]
 
 CASES: tuple[Case, ...] = (
     *(Case(name, [_X]) for name in _ANY_SIGN),
-    *(Case(name, [np.abs(_X) + 1]) for name in ("Sqrt", "Log")),
+    *(Case(name, [np.abs(_X) + 1]) for name in ("Sqrt", "Log", "Acosh")),
+    *(Case(name, [np.tanh(_X) / 2]) for name in ("Asin", "Acos", "Atanh")),
     *(Case(name, [_X, _f(4)]) for name in ("Add", "Sub", "Mul", "Div", "PRelu")),
     Case("Div", [_INT, _i(2, -3, 4, 5)]),
     Case("Pow", [np.abs(_X), _f(4)]),
@@ -67,6 +69,11 @@ CASES: tuple[Case, ...] = (
     Case("LeakyRelu", [_X], {"alpha": 0.3}),
     *(Case(name, [_INT, _INT.T.reshape(3, 4).copy()]) for name in _COMPARISONS),
     *(Case(name, [_BOOL, _BOOL[:, ::-1].copy()]) for name in ("And", "Or", "Xor")),
+    *(Case(name, [_INT, _i(3, -4, 5, 6)]) for name in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")),
+    Case("BitwiseNot", [_INT]),
+    Case("IsInf", [np.array([1, np.inf, -np.inf, np.nan], np.float32)]),
+    Case("IsInf", [np.array([1, np.inf, -np.inf], np.float32)], {"detect_negative": 0}),
+    Case("IsInf", [np.array([1, np.inf, -np.inf], np.float32)], {"detect_positive": 0}),
     Case("Not", [_BOOL]),
     Case("Where", [_BOOL, _X, _f(4)]),
     Case("Cast", [_X], {"to": 7}),
@@ -80,6 +87,20 @@ CASES: tuple[Case, ...] = (
     Case("ConvTranspose", [_f(1, 4, 5, 4), _f(4, 2, 3, 3)], {"strides": [2, 1], "pads": [1, 0, 0, 1]}),
     Case("ConvTranspose", [_f(2, 2, 5), _f(2, 3, 3)], {"strides": [3], "dilations": [2], "output_padding": [1]}),
     Case("Conv", [_f(1, 2, 7), _f(3, 2, 3)], {"auto_pad": "SAME_UPPER", "strides": [2]}),
+    Case("ConvTranspose", [_f(1, 2, 4, 5), _f(2, 3, 3, 2), _f(3)], {"strides": [2, 1], "pads": [1, 0, 0, 1]}),
+    Case("ConvTranspose", [_f(1, 2, 4), _f(2, 3, 3)], {"strides": [2], "output_padding": [1]}),
+    Case("Resize", [_f(1, 2, 3, 4), None, np.array([1, 1, 2, 1.5], np.float32)], {"nearest_mode": "floor"}),
+    *(
+        Case("Resize", [_f(1, 1, 3, 4), None, None, _i(1, 1, 5, 2)], {"coordinate_transformation_mode": mode})
+        for mode in ("asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel")
+    ),
+    Case("DepthToSpace", [_f(1, 8, 2, 3)], {"blocksize": 2}),
+    Case("DepthToSpace", [_f(1, 8, 2, 3)], {"blocksize": 2, "mode": "CRD"}),
+    Case("SpaceToDepth", [_f(1, 2, 4, 6)], {"blocksize": 2}),
+    Case("CumSum", [_X, _scalar(1)]),
+    Case("CumSum", [_INT, _scalar(0)], {"reverse": 1}),
+    Case("CumSum", [_INT, _scalar(-1)], {"exclusive": 1}),
+    Case("Trilu", [_X, _scalar(-1)], {"upper": 0}),
     Case("MaxPool", [_f(1, 2, 7, 7)], {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1]}),
     Case("AveragePool", [_f(1, 2, 6, 6)], {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}),
     Case("AveragePool", [_f(1, 2, 6, 6)], {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1}),
@@ -109,6 +130,10 @@ CASES: tuple[Case, ...] = (
     Case("GatherElements", [_X, np.array([[0, -1], [2, 2], [1, 0]])], {"axis": 1}),
     Case("ScatterElements", [_X, np.array([[0, -1], [2, 1], [1, 0]]), _f(3, 2)], {"axis": 1}),
     Case("ScatterElements", [_X, np.array([[0, 0], [2, 2], [1, 1]]), _f(3, 2)], {"axis": 1, "reduction": "add"}),
+    Case("GatherND", [_f(2, 3, 4), np.array([[0, -1], [1, 2]])]),
+    Case("GatherND", [_f(2, 3, 4), np.array([[[1]], [[-1]]])], {"batch_dims": 1}),
+    Case("ScatterND", [_f(3, 4), np.array([[0, -1], [2, 2]]), _f(2)]),
+    Case("ScatterND", [_f(3, 4), np.array([[1], [1]]), _f(2, 4)], {"reduction": "add"}),
     Case("OneHot", [_i(0, 2, -1, 9), _scalar(4), np.array([0, 5], np.float32)]),
     Case("TopK", [_X, _i(2)], {"axis": 1}, outputs=2),
     Case("TopK", [_X, _i(2)], {"axis": 0, "largest": 0}, outputs=2),

@@ -10,6 +10,7 @@ from compiler.pfvm.operators import (
     network,
     optimizers,
     reduction,
+    resampling,
     shape,
     windows,
 )
@@ -21,6 +22,7 @@ _FAMILIES = (
     matrix,
     windows,
     reduction,
+    resampling,
     shape,
     indexing,
     network,

@@ -60,6 +60,12 @@ def _elu(call: Call) -> Tensor:
     return F.elu(call[0], call.attributes.get("alpha", 1.0))
 
 
+def _selu(call: Call) -> Tensor:
+    alpha = call.attributes.get("alpha", 1.67326319217681884765625)
+    gamma = call.attributes.get("gamma", 1.05070102214813232421875)
+    return gamma * torch.where(call[0] > 0, call[0], alpha * torch.expm1(call[0]))
+
+
 def _hard_sigmoid(call: Call) -> Tensor:
     alpha, beta = call.attributes.get("alpha", 0.2), call.attributes.get("beta", 0.5)
     return torch.clamp(call[0] * alpha + beta, 0, 1)
@@ -89,12 +95,26 @@ OPERATORS = (
     _unary("Erf", torch.erf, per_output(1)),
     _unary("Sin", torch.sin, per_output(1)),
     _unary("Cos", torch.cos, per_output(1)),
+    _unary("Tan", torch.tan, per_output(1)),
+    _unary("Asin", torch.asin, per_output(1)),
+    _unary("Acos", torch.acos, per_output(1)),
+    _unary("Atan", torch.atan, per_output(1)),
+    _unary("Sinh", torch.sinh, per_output(4)),
+    _unary("Cosh", torch.cosh, per_output(4)),
+    _unary("Asinh", torch.asinh, per_output(4)),
+    _unary("Acosh", torch.acosh, per_output(4)),
+    _unary("Atanh", torch.atanh, per_output(4)),
+    _unary("BitwiseNot", torch.bitwise_not, per_output(1)),
     _unary("Sigmoid", torch.sigmoid, per_output(4)),
     _unary("Tanh", torch.tanh, per_output(4)),
     _unary("Softplus", F.softplus, per_output(4)),
+    _unary("Softsign", F.softsign, per_output(4)),
+    _unary("Mish", F.mish, per_output(4)),
     _unary("HardSwish", F.hardswish, per_output(4)),
     Operator("LeakyRelu", _leaky_relu, per_output(2)),
     Operator("Elu", _elu, per_output(2)),
+    Operator("Celu", lambda call: F.celu(call[0], call.attributes.get("alpha", 1.0)), per_output(2)),
+    Operator("Selu", _selu, per_output(2)),
     Operator("HardSigmoid", _hard_sigmoid, per_output(4)),
     Operator("Gelu", _gelu, per_output(4)),
     Operator("Clip", _clip, per_output(2)),
@@ -105,6 +125,9 @@ OPERATORS = (
     _binary("Pow", _power),
     _binary("PRelu", lambda x, slope: torch.where(x < 0, x * slope, x)),
     Operator("Mod", _modulo, per_output(1)),
+    _binary("BitwiseAnd", torch.bitwise_and),
+    _binary("BitwiseOr", torch.bitwise_or),
+    _binary("BitwiseXor", torch.bitwise_xor),
     _nary("Max", lambda values: functools.reduce(torch.maximum, values)),
     _nary("Min", lambda values: functools.reduce(torch.minimum, values)),
     _nary("Sum", lambda values: functools.reduce(torch.add, values)),

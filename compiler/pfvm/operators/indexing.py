@@ -34,6 +34,27 @@ def _scatter_elements(call: Call) -> Tensor:
     return call[0].scatter_reduce(axis, index, call[2], reduce=reduce)
 
 
+def _places(call: Call) -> tuple[Tensor, ...]:
+    """Index tuples of GatherND and ScatterND, behind those of the batch axes."""
+    x, index, batch = call[0], call[1], int(call.attributes.get("batch_dims", 0))
+    lead = [
+        torch.arange(x.shape[n], device=call.device).reshape([-1 if k == n else 1 for k in range(index.ndim - 1)])
+        for n in range(batch)
+    ]
+    return (*lead, *(_positive(part, x.shape[batch + n]) for n, part in enumerate(index.unbind(-1))))
+
+
+def _gather_nd(call: Call) -> Tensor:
+    return call[0][_places(call)]
+
+
+def _scatter_nd(call: Call) -> Tensor:
+    mode, places = call.attributes.get("reduction", "none"), _places(call)
+    if mode in ("none", "add"):
+        return call[0].index_put(places, call[2], accumulate=mode == "add")
+    raise ValueError(f"reduction '{mode}' is not supported; use none or add")
+
+
 def _one_hot(call: Call) -> Tensor:
     index, values = call[0], call[2]
     depth = int(call[1].item())
@@ -58,6 +79,8 @@ OPERATORS = (
     Operator("Gather", _gather, free),
     Operator("GatherElements", _gather_elements, free),
     Operator("ScatterElements", _scatter_elements, free),
+    Operator("GatherND", _gather_nd, free),
+    Operator("ScatterND", _scatter_nd, free),
     Operator("OneHot", _one_hot, per_output(1)),
     Operator("TopK", _top_k, per_output(1)),
 )

@@ -18,6 +18,13 @@ def _cast(call: Call) -> Tensor:
     return convert(call[0], torch_dtype(call.attributes["to"]))
 
 
+def _is_infinite(call: Call) -> Tensor:
+    found = torch.isinf(call[0])
+    if not call.attributes.get("detect_positive", 1):
+        found = found & (call[0] < 0)
+    return found if call.attributes.get("detect_negative", 1) else found & (call[0] > 0)
+
+
 OPERATORS = (
     # Candidate A of compiler.md 13.2 charges a comparison by its two inputs.
     Operator("Equal", lambda call: torch.eq(call[0], call[1]), per_output(2)),
@@ -29,6 +36,7 @@ OPERATORS = (
     Operator("Or", lambda call: torch.logical_or(call[0], call[1]), per_output(1)),
     Operator("Xor", lambda call: torch.logical_xor(call[0], call[1]), per_output(1)),
     Operator("Not", lambda call: torch.logical_not(call[0]), per_output(1)),
+    Operator("IsInf", _is_infinite, per_output(1)),
     Operator("IsNaN", lambda call: torch.isnan(call[0]), per_output(1)),
     Operator("Where", lambda call: torch.where(call[0], call[1], call[2]), per_output(1)),
     Operator("Cast", _cast, per_output(1)),

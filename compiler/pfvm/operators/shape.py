@@ -150,6 +150,29 @@ def _range(call: Call) -> Tensor:
     return torch.arange(start, limit, delta, dtype=call[0].dtype, device=call.device)
 
 
+def _triangle(call: Call) -> Tensor:
+    offset = call.optional(1)
+    cut = torch.triu if call.attributes.get("upper", 1) else torch.tril
+    return cut(call[0], 0 if offset is None else int(offset))
+
+
+def _depth_to_space(call: Call) -> Tensor:
+    x, size = call[0], int(call.attributes["blocksize"])
+    batch, channels, height, width = x.shape
+    if call.attributes.get("mode", "DCR") == "DCR":
+        parts = x.reshape(batch, size, size, channels // size**2, height, width).permute(0, 3, 4, 1, 5, 2)
+    else:
+        parts = x.reshape(batch, channels // size**2, size, size, height, width).permute(0, 1, 4, 2, 5, 3)
+    return parts.reshape(batch, channels // size**2, height * size, width * size)
+
+
+def _space_to_depth(call: Call) -> Tensor:
+    x, size = call[0], int(call.attributes["blocksize"])
+    batch, channels, height, width = x.shape
+    parts = x.reshape(batch, channels, height // size, size, width // size, size).permute(0, 3, 5, 1, 2, 4)
+    return parts.reshape(batch, channels * size**2, height // size, width // size)
+
+
 OPERATORS = (
     Operator("Identity", lambda call: call[0], free),
     Operator("Constant", _constant, free),
@@ -164,6 +187,9 @@ OPERATORS = (
     Operator("Unsqueeze", _unsqueeze, free),
     Operator("Expand", _expand, free),
     Operator("Tile", lambda call: call[0].repeat(_ints(call[1])), free),
+    Operator("Trilu", _triangle, free),
+    Operator("DepthToSpace", _depth_to_space, free),
+    Operator("SpaceToDepth", _space_to_depth, free),
     Operator("Concat", _concat, free),
     Operator("Split", _split, free),
     Operator("Slice", _slice, free),
