@@ -24,6 +24,7 @@ from compiler.emit.tape_binding import Place
 from compiler.emit.tape_code import emit_tape
 from compiler.errors import UnsupportedOperator
 from compiler.graph import MNGraph, MNNode, MNType, MNValue, PadType, encode
+from compiler.layers import divmod, trigonometric
 from compiler.layers import formulas as f
 from compiler.layers import transcendental as tr
 from compiler.layers.base import DIRTY, ZERO, Assignment, EmitContext, HalfUse, Layer, Raw, SliceAxis
@@ -107,13 +108,16 @@ OPERATORS: tuple[Operator, ...] = (
     Operator("Abs", _any(f.absolute) | {INT: f.absolute_int}, half=HalfUse.EXACT),
     Operator("Max", _any(f.maximum) | {INT: f.maximum_int}, arity=None, half=HalfUse.EXACT),
     Operator("Min", _any(f.minimum) | {INT: f.minimum_int}, arity=None, half=HalfUse.EXACT),
-    Operator("Div", _real(tr.divide), arity=2),
+    Operator("Div", _real(tr.divide) | {INT: divmod.divide_int}, arity=2),
+    Operator("Mod", {FLOAT: divmod.remainder, INT: divmod.remainder_int}, arity=2, settings=_numbers(fmod=0)),
     Operator("Reciprocal", _real(tr.reciprocal)),
     Operator("Sqrt", _real(tr.square_root)),
     Operator("Rsqrt", _real(tr.reciprocal_root)),
     Operator("Exp", _real(tr.exponential)),
     Operator("Log", _real(tr.logarithm)),
     Operator("Sigmoid", _real(tr.sigmoid)),
+    Operator("Sin", {FLOAT: trigonometric.sine}),
+    Operator("Cos", {FLOAT: trigonometric.cosine}),
     Operator("Tanh", _real(tr.hyperbolic_tangent)),
     Operator("Erf", {FLOAT: tr.error_function}),
     Operator("Gelu", {FLOAT: _gelu}, settings=_text("approximate", "none")),
@@ -140,6 +144,10 @@ OPERATORS: tuple[Operator, ...] = (
     _logic("Or", f.either),
     _logic("Xor", f.differ),
     _logic("Not", f.invert, arity=1),
+    Operator("BitwiseAnd", {INT: f.both}, arity=2),
+    Operator("BitwiseOr", {INT: f.either}, arity=2),
+    Operator("BitwiseXor", {INT: f.differ}, arity=2),
+    Operator("BitwiseNot", {INT: f.complement}),
     Operator("Where", _real(f.where) | {INT: f.where}, arity=3, operand=1),
 )
 RECORDS = {record.op_type: record for record in OPERATORS}

@@ -167,6 +167,11 @@ def invert(t: Tape, x: Val) -> Val:
     return t.op("ixor", x, t.bits(1))
 
 
+def complement(t: Tape, x: Val) -> Val:
+    """Every bit flipped."""
+    return t.op("ixor", x, t.bits(0xFFFFFFFF))
+
+
 def where(t: Tape, condition: Val, x: Val, y: Val) -> Val:
     """x where the condition is not 0, else y."""
     otherwise = t.op("lpassa", x)

@@ -1,4 +1,6 @@
-"""Constants whose elements are all alike become immediates of the element-wise operators that read them (`scalars`)."""
+"""Constants that are part of the code: those that layers read at compile time, and those whose elements are all alike,
+which become immediates of the element-wise operators that read them (`scalars`).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph import MNGraph, MNNode
+from compiler.graph import Location, MNGraph, MNNode, MNValue
 from compiler.layers.elementwise import scalar_inputs
+from compiler.layout import Layout, Level, PadLayout
+
+
+def place_immediate(value: MNValue) -> MNNode:
+    """Place a constant in the form in which the listing of seed 3.1 shows it: over the L1Bs, copied everywhere else.
+
+    Returns the node that stands for it.
+    """
+    extent = max(1, int(np.prod(value.shape, dtype=int)))
+    digits: list[tuple[int, Level, int]] = [(8, Level.L1B, 1)]
+    if extent > 8:
+        digits.append((-(-extent // 8), Level.ADDR, 1))
+    if len(value.shape) == 1:
+        value.layout = PadLayout(value.shape, Layout.build([digits]))
+    value.place_at(Location.IMM)
+    return MNNode("Constant", value.name, [], [value.name])
 
 
 def inline_scalars(graph: MNGraph, changing: Collection[str]) -> None:

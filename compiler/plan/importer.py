@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-import numpy as np
 import onnx
 from numpy.typing import NDArray
 
 from compiler.errors import CompilerError, EmptyTensor
 from compiler.frontend.roles import PARAMETER, ROLE_KEY
-from compiler.graph import Location, MNGraph, MNNode, MNType, MNValue, OnnxType
-from compiler.layout import Layout, Level, PadLayout
+from compiler.graph import MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.plan.constants import MAKERS, made_constant
 from compiler.plan.gathers import gather_type, open_one_hot
-from compiler.plan.immediates import inline_scalars
+from compiler.plan.immediates import inline_scalars, place_immediate
 from compiler.plan.opening import open_operators
 
 REDUCTIONS = (
@@ -38,6 +36,10 @@ IMMEDIATES: dict[tuple[str, int], str | None] = {
     **{("Range", position): None for position in range(3)},
     ("OneHot", 1): None,
     ("OneHot", 2): None,
+    ("CumSum", 1): "axis",
+    ("TopK", 1): "k",
+    ("Trilu", 1): "k",
+    **{("Resize", position): None for position in range(1, 4)},
     **{(op_type, 1): "axes" for op_type in REDUCTIONS},
 }
 
@@ -77,7 +79,7 @@ def import_model(model: onnx.ModelProto, updated: Collection[str] = ()) -> MNGra
         value = MNValue(name, OnnxType.from_code(code), data.shape, _mn_type(name, code), constant=data)
         graph.add_value(value)
         if name in immediate:
-            _place_immediate(graph, value)
+            graph.nodes.append(place_immediate(value))
         else:
             _check_elements(name, data.shape)
             graph.params.append(name)
@@ -86,7 +88,7 @@ def import_model(model: onnx.ModelProto, updated: Collection[str] = ()) -> MNGra
         value = graph.values[name]
         twins[name] = graph.fresh_name(name, "Immediate")
         twin = MNValue(twins[name], value.onnx_dtype, value.shape, value.dtype, constant=value.constant)
-        _place_immediate(graph, graph.add_value(twin))
+        graph.nodes.append(place_immediate(graph.add_value(twin)))
         constants[twin.name] = constants[name]
     immediate |= set(twins.values())
     in_dram = {*graph.inputs, *graph.params}
@@ -166,18 +168,6 @@ def _immediate_names(model: onnx.ModelProto, parameters: set[str]) -> tuple[set[
             uses[output.name].add(False)
     found = [{name for name, kinds in uses.items() if kinds == wanted} for wanted in ({True}, {True, False})]
     return found[0], found[1]
-
-
-def _place_immediate(graph: MNGraph, value: MNValue) -> None:
-    """The form in which the listing of seed 3.1 shows a constant: over the L1Bs, copied everywhere else."""
-    extent = max(1, int(np.prod(value.shape, dtype=int)))
-    digits: list[tuple[int, Level, int]] = [(8, Level.L1B, 1)]
-    if extent > 8:
-        digits.append((-(-extent // 8), Level.ADDR, 1))
-    if len(value.shape) == 1:
-        value.layout = PadLayout(value.shape, Layout.build([digits]))
-    value.place_at(Location.IMM)
-    graph.nodes.append(MNNode("Constant", value.name, [], [value.name]))
 
 
 def _node(proto: onnx.NodeProto, number: int, constants: dict[str, NDArray[Any]]) -> MNNode:

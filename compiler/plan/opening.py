@@ -1,9 +1,9 @@
 """Operators that are made of others: each is replaced by nodes that have layers, right after the import.
 
-Softmax and its relatives, means and norms, and picking one element per row (losses, and gathers and scatters whose
-index has extent 1 along their axis: it is compared with all positions, which needs no moves between PEs).
-Products with factors: `compiler.plan.opening_products`; convolutions and poolings: `compiler.plan.opening_windows`;
-normalisations: `compiler.plan.opening_norms`.
+Softmax and its relatives, means and norms, losses.  Products with factors: `compiler.plan.opening_products`;
+convolutions and poolings: `compiler.plan.opening_windows`; normalisations: `compiler.plan.opening_norms`; gathers,
+scatters, order and running sums: `compiler.plan.opening_indices`; functions of elements, images of other sizes:
+`compiler.plan.opening_elements`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import numpy as np
 
 from compiler.graph import MNGraph, MNNode, MNType, MNValue, OnnxType
 from compiler.layers.reduce import reduced_axes
-from compiler.plan import opening_norms, opening_products, opening_windows
+from compiler.plan import opening_elements, opening_indices, opening_norms, opening_products, opening_windows
+from compiler.plan.immediates import place_immediate
+from compiler.plan.opening_indices import picked
 
 
 class Opener:
@@ -61,6 +63,13 @@ class Opener:
         dtype = MNType.FLOAT if kind is OnnxType.FLOAT32 else MNType.INT
         self.graph.add_value(MNValue(name, kind, array.shape, dtype, constant=array))
         self.graph.params.append(name)
+        return name
+
+    def immediate(self, data: Any, kind: OnnxType) -> str:
+        """Fixed data that a layer reads at compile time."""
+        name = self.constant(data, kind)
+        self.graph.params.remove(name)
+        self.nodes.append(place_immediate(self.graph.values[name]))
         return name
 
     def positions(self, shape: Sequence[int], axis: int, kind: OnnxType) -> str:
@@ -141,22 +150,15 @@ def _cast_reduce_sum(o: Opener) -> None:
     o.finish(o.reduce("ReduceSum", cast, axes, keep=bool(o.node.attrs.get("keepdims", 1))))
 
 
-def _picked(o: Opener, values: str, index: str, axis: int) -> str:
-    """The element of `values` at `index` (extent 1 along `axis`; not negative), summed out of zeros elsewhere."""
-    here = o.like("Equal", index, o.positions(o.shape(values), axis, o.kind(index)), kind=OnnxType.BOOL)
-    zero = o.constant(0, o.kind(values))
-    return o.reduce("ReduceSum", o.like("Where", here, values, zero, kind=o.kind(values)), (axis,))
-
-
 def _loss(o: Opener, log_probabilities: str) -> None:
     """Negative log likelihood: classes along axis 1, targets of the shape without it, optional weights per class."""
     shape, target = o.shape(log_probabilities), o.node.inputs[1]
     column = o.make("Unsqueeze", target, shape=[shape[0], 1, *shape[2:]])
-    loss = o.like("Neg", _picked(o, log_probabilities, column, 1))
+    loss = o.like("Neg", picked(o, log_probabilities, column, 1))
     weight = ""
     if len(o.node.inputs) > 2 and o.node.inputs[2]:
         spread = o.make("Reshape", o.node.inputs[2], shape=[1, shape[1], *[1] * (len(shape) - 2)])
-        weight = _picked(o, spread, column, 1)
+        weight = picked(o, spread, column, 1)
     if "ignore_index" in o.node.attrs:
         ignored = o.constant(int(o.node.attrs["ignore_index"]), o.kind(column))
         counted = o.like("Not", o.like("Equal", column, ignored, kind=OnnxType.BOOL))
@@ -190,18 +192,6 @@ def _cross_entropy(o: Opener) -> None:
         o.finish(logs, 1)
 
 
-def _gather_elements(o: Opener) -> None:
-    values, index = o.node.inputs[:2]
-    o.finish(_picked(o, values, index, _axis(o, 0)))
-
-
-def _scatter_elements(o: Opener) -> None:
-    data, index, updates = o.node.inputs[:3]
-    axis = _axis(o, 0)
-    here = o.like("Equal", index, o.positions(o.shape(data), axis, o.kind(index)), kind=OnnxType.BOOL)
-    o.finish(o.like("Where", here, updates, data, kind=o.kind(data)))
-
-
 OPENINGS: dict[str, Callable[[Opener], None]] = {
     "Softmax": _softmax,
     "LogSoftmax": _log_softmax,
@@ -227,8 +217,21 @@ OPENINGS: dict[str, Callable[[Opener], None]] = {
     "ChainerAveragePoolGrad": opening_windows.average_pool_grad,
     "GlobalAveragePool": opening_windows.global_pool("ReduceSum"),
     "GlobalMaxPool": opening_windows.global_pool("ReduceMax"),
-    "GatherElements": _gather_elements,
-    "ScatterElements": _scatter_elements,
+    "MatMul": opening_elements.matrix_by_vector,
+    "GatherElements": opening_indices.gather_elements,
+    "ScatterElements": opening_indices.scatter_elements,
+    "TopK": opening_indices.top_k,
+    "CumSum": opening_indices.running_sum,
+    "Trilu": opening_indices.triangle,
+    "IsNaN": opening_elements.is_nan,
+    "IsInf": opening_elements.is_infinite,
+    "Mish": opening_elements.mish,
+    "Celu": opening_elements.celu,
+    "Selu": opening_elements.selu,
+    "Softsign": opening_elements.softsign,
+    "DepthToSpace": opening_elements.depth_to_space,
+    "SpaceToDepth": opening_elements.space_to_depth,
+    "Resize": opening_elements.resize,
 }
 
 
@@ -241,15 +244,9 @@ def _has_layer(graph: MNGraph, node: MNNode) -> bool:
         return opening_products.gemm_has_layer(graph, node)
     if node.op_type == "ChainerCastReduceSum":
         return values[node.inputs[0]].dtype is values[node.outputs[0]].dtype
-    if node.op_type in ("GatherElements", "ScatterElements"):
-        if values[node.inputs[1]].loc is not None:
-            return True  # constant indices: elements change places, nothing is compared
-        shape, index = values[node.inputs[0]].shape, values[node.inputs[1]].shape
-        axis = int(node.attrs.get("axis", 0)) % len(shape)
-        rows = shape[:axis] + shape[axis + 1 :] == index[:axis] + index[axis + 1 :]
-        reduction = node.attrs.get("reduction", b"none")
-        return index[axis] != 1 or not rows or reduction not in (b"none", "none")
-    return False
+    if node.op_type == "MatMul":
+        return opening_elements.is_matrix_product(graph, node)
+    return opening_indices.has_layer(graph, node)
 
 
 def open_operators(graph: MNGraph) -> None:

@@ -21,11 +21,13 @@ def _mean(o: Opener, x: str, axes: Sequence[int]) -> str:
     return o.like("Mul", o.reduce("ReduceSum", x, axes), o.constant(1 / count, OnnxType.FLOAT32))
 
 
-def _normalised(o: Opener, x: str, axes: Sequence[int]) -> str:
-    """x with mean 0 and variance 1 over `axes`; one reciprocal root for each set of statistics."""
-    difference = o.like("Sub", x, _mean(o, x, axes))
+def _normalised(o: Opener, x: str, axes: Sequence[int]) -> tuple[str, str, str]:
+    """(x with mean 0 and variance 1 over `axes`, the mean, the factor): one root for each set of statistics."""
+    mean = _mean(o, x, axes)
+    difference = o.like("Sub", x, mean)
     variance = _mean(o, o.like("Mul", difference, difference), axes)
-    return o.like("Mul", difference, o.like("Rsqrt", o.like("Add", variance, _epsilon(o))))
+    factor = o.like("Rsqrt", o.like("Add", variance, _epsilon(o)))
+    return o.like("Mul", difference, factor), mean, factor
 
 
 def _per_channel(o: Opener, name: str, rank: int) -> str:
@@ -44,20 +46,23 @@ def _optional(o: Opener, number: int) -> str:
 
 
 def layer_normalisation(o: Opener) -> None:
-    """Over all axes from `axis` on; scale and shift have the shape of those axes."""
+    """Over all axes from `axis` on; scale and shift have the shape of those axes.  Statistics are results too."""
     x = o.node.inputs[0]
     rank = len(o.shape(x))
     first = int(o.node.attrs.get("axis", -1)) % rank
-    o.finish(_scaled(o, _normalised(o, x, range(first, rank)), _optional(o, 1), _optional(o, 2)))
+    normalised, *statistics = _normalised(o, x, range(first, rank))
+    o.finish(_scaled(o, normalised, _optional(o, 1), _optional(o, 2)))
+    for number, name in enumerate(statistics, 1):
+        if number < len(o.node.outputs) and o.node.outputs[number]:
+            o.finish(name, number)
 
 
 def instance_normalisation(o: Opener) -> None:
     """Over all axes behind batch and channel."""
     x, scale, shift = o.node.inputs[:3]
     rank = len(o.shape(x))
-    o.finish(
-        _scaled(o, _normalised(o, x, range(2, rank)), _per_channel(o, scale, rank), _per_channel(o, shift, rank))
-    )
+    normalised, _, _ = _normalised(o, x, range(2, rank))
+    o.finish(_scaled(o, normalised, _per_channel(o, scale, rank), _per_channel(o, shift, rank)))
 
 
 def batch_normalisation(o: Opener) -> None:
