@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from compiler.phases import Watcher, unwatched
+from mlsdk.blame import HINT, with_line
 from mlsdk.build import ChipBuild, build_app
 from mlsdk.cache import CacheOptions
 from mlsdk.codegen_dir import APP, staged, warn_about_other, write_listing
@@ -29,6 +30,8 @@ from runtime.files import write_atomically
 from runtime.progress import watching
 
 if TYPE_CHECKING:
+    import onnx
+
     from compiler.frontend import Exported
     from compiler.options import Options
 
@@ -69,7 +72,7 @@ def compile_app(device: Device, registry: Registry, request: Request) -> App:
         if cache is not None and cache.restore(key, stage):
             app = App.load(stage / APP)
         else:
-            with compiler_errors(), _progress(request) as watcher:
+            with compiler_errors(exported.model), _progress(request) as watcher:
                 chip = ChipBuild(simulations, watcher, request.constraints) if device.uses_chip else None
                 app = build_app(exported, registered, options, stage, chip)
             app.save(stage / APP)
@@ -151,9 +154,12 @@ def _copy_optimised_model(options: Options, target: Path) -> None:
 
 
 @contextmanager
-def compiler_errors() -> Iterator[None]:
-    """Turn the errors of the rooms below into CompileError, keeping them as the cause."""
-    from compiler.errors import CompilerError
+def compiler_errors(*models: onnx.ModelProto) -> Iterator[None]:
+    """Turn the errors of the rooms below into CompileError, keeping them as the cause.
+
+    models: where values that a message names are made, for the user's line.
+    """
+    from compiler.errors import CompilerError, UnsupportedOperator
     from compiler.frontend import FrontendError
     from compiler.graph import GraphError
     from compiler.layout import LayoutError
@@ -164,4 +170,5 @@ def compiler_errors() -> Iterator[None]:
     try:
         yield
     except (CompilerError, FrontendError, GraphError, LayoutError, PfvmError, AsmError, ModelError) as error:
-        raise CompileError(str(error)) from error
+        hint = f"\n  hint: {HINT}" if isinstance(error, UnsupportedOperator) else ""
+        raise CompileError(with_line(str(error), models) + hint) from error

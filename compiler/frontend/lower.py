@@ -58,14 +58,29 @@ def _unsupported(error: BaseException, program: torch.export.ExportedProgram) ->
     text = _chain(error)
     match = _NO_TRANSLATION.search(text)
     operator = f"{match[1].replace('::', '.')}.{match[2]}" if match else "unknown operator"
-    places = [
-        node.meta["stack_trace"]
-        for node in program.graph.nodes
-        if str(node.target) == operator and node.meta.get("stack_trace")
-    ]
-    where = f" (at {places[0]})" if places else ""
+    place, origin = _origin(operator, program)
+    where = (f", part of {origin}" if origin else "") + (f" (at {place})" if place else "")
     reason = "has no translation to ONNX" if match else f"could not be translated to ONNX: {_last_line(text)}"
     return UnsupportedOperatorError(operator, f"{operator}{where} {reason}", hint="write it with other operators")
+
+
+def _origin(operator: str, program: torch.export.ExportedProgram) -> tuple[str, str]:
+    """The user's line of an operator; and, where the exporter made it of another one, that other one."""
+    for node in program.graph.nodes:
+        if str(node.target) == operator and node.meta.get("stack_trace"):
+            return str(node.meta["stack_trace"]), ""
+    from torch.onnx._internal.exporter import _decomp, _registration
+
+    known = _decomp.get_onnx_implemented_overloads(_registration.ONNXRegistry.from_torchlib(opset_version=OPSET))
+    with fx_traceback.preserve_node_meta(), quiet_loggers():
+        opened = program.run_decompositions(_decomp.create_onnx_friendly_decomposition_table(known))  # type: ignore[arg-type]
+    kept = {str(node.target) for node in opened.graph.nodes}
+    for node in opened.graph.nodes:
+        place = node.meta.get("stack_trace")
+        if str(node.target) == operator and place:
+            there = [str(other.target) for other in program.graph.nodes if other.meta.get("stack_trace") == place]
+            return str(place), next((target for target in there if target not in kept), "")
+    return "", ""
 
 
 def _chain(error: BaseException | None) -> str:

@@ -14,12 +14,12 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.fx import GraphModule, Interpreter
+from torch.fx import Graph, GraphModule, Interpreter
 from torch.fx import traceback as fx_traceback
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from compiler.frontend.decompositions import has_training_operators, trace_decompositions
-from compiler.frontend.errors import MutationError
+from compiler.frontend.errors import MutationError, UnsupportedOperatorError
 from compiler.frontend.failures import quiet_loggers, typed_errors
 from compiler.frontend.graph_cleanup import (
     drop_dead_code,
@@ -28,7 +28,7 @@ from compiler.frontend.graph_cleanup import (
     take_updates,
 )
 from compiler.frontend.host_guard import host_unchanged
-from compiler.frontend.lift import Discovery, LiftMode, Substitution, is_real, make_fake
+from compiler.frontend.lift import SOURCE_KEY, Discovery, LiftMode, Substitution, is_real, make_fake
 from compiler.frontend.plain_kernels import plain_kernels
 from compiler.frontend.signature import InputMapping, StepFunction, check_outputs
 
@@ -138,6 +138,7 @@ def _finish(
             )
     _check_aliases(states, [placeholders.index(node) - len(input_names) for node in updated])
     extras = drop_dead_code(graph, list(updated.values()))
+    _check_random(graph)
 
     kept = [index for index, node in enumerate(placeholders) if node.users or node in updated]
     for index in set(range(len(placeholders))) - set(kept):
@@ -155,6 +156,24 @@ def _finish(
         updates=updates,
         extras=extras,
     )
+
+
+def _check_random(graph: Graph) -> None:
+    """Numbers that a program drew by itself would be the same at every call."""
+    for node in graph.nodes:
+        target = node.target
+        if not isinstance(target, torch._ops.OpOverload) or torch.Tag.nondeterministic_seeded not in target.tags:
+            continue
+        if target is torch.ops.aten.native_dropout.default and node.args[1] == 0:
+            continue
+        source = (node.meta.get("custom") or {}).get(SOURCE_KEY, "")
+        place = f" (at {source})" if source else ""
+        raise UnsupportedOperatorError(
+            str(target),
+            f"{target}{place} draws random numbers, of which a device has no source",
+            hint="draw them on the host and pass them as an input, e.g. x * inp['mask'] with "
+            "mask = (torch.rand(shape) >= p) / (1 - p) in place of a dropout; or switch it off: model.eval(), p=0",
+        )
 
 
 def _check_aliases(states: list[torch.Tensor], changed: list[int]) -> None:

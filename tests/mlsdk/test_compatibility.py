@@ -28,13 +28,27 @@ def test_every_row_names_tests_that_exist() -> None:
 
 @pytest.mark.parametrize("device", ["pfvm:cpu", "emu2"])
 def test_random_operators_are_refused_by_name(device: str, tmp_path: Path) -> None:
-    with pytest.raises(CompileError, match="operator RandomUniformLike"):
-        Context(MNDevice(device)).compile(
-            lambda inp: {"y": torch.nn.functional.dropout(inp["x"], 0.5, True)},
-            {"x": torch.ones(4, 4)},
-            tmp_path / "f",
-            quiet=True,
-        )
+    dropout = torch.nn.Dropout(0.5)
+    context = Context(MNDevice(device))
+    with pytest.raises(CompileError, match=r"aten\.bernoulli\S+ \(at test_compatibility\.py:\d+\).*\n  hint: draw"):
+        context.compile(lambda inp: {"y": dropout(inp["x"])}, {"x": torch.ones(4, 4)}, tmp_path / "f", quiet=True)
+    dropout.eval()
+    step = context.compile(lambda inp: {"y": dropout(inp["x"])}, {"x": torch.ones(4, 4)}, tmp_path / "f", quiet=True)
+    assert torch.equal(step({"x": torch.ones(4, 4)})["y"].cpu(), torch.ones(4, 4))
+
+
+def test_refusals_name_the_operator_and_the_users_line(tmp_path: Path) -> None:
+    context = Context(MNDevice("emu2"))
+    line = r"test_compatibility\.py:\d+"
+    refused = {
+        rf"Atan.*\n  at {line}\n  hint: write it": lambda inp: {"y": inp["x"] + torch.atan(inp["x"])},
+        rf"aten\.median\.dim \(at {line}\)": lambda inp: {"y": inp["x"].median(1)[0]},
+        rf"prims\.prod\.default, part of aten\.cumprod\.default \(at {line}\)": lambda inp: {"y": inp["x"].cumprod(1)},
+        rf"FLOAT64(?s:.*)at {line}": lambda inp: {"y": inp["x"].double().sum().float()},
+    }
+    for words, function in refused.items():
+        with pytest.raises(CompileError, match=words):
+            context.compile(function, {"x": torch.ones(4, 4)}, tmp_path / "f", quiet=True)
 
 
 def test_older_keywords_of_optimizers_are_a_type_error() -> None:
