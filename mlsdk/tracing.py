@@ -15,6 +15,7 @@ from typing import Any
 from hw.trace.spans import Span, perfetto_spans
 from mlsdk.errors import TraceError
 from runtime.files import write_atomically
+from runtime.observing import observing
 
 
 class _Recorder:
@@ -25,9 +26,15 @@ class _Recorder:
         self.spans: list[Span] = []
 
     def span(self, name: str, begin: int, args: dict[str, Any]) -> None:
-        end = time.perf_counter_ns() - self.start
+        self._add(name, "host", begin, time.perf_counter_ns(), args)
+
+    def observe(self, name: str, begin: int, end: int) -> None:
+        """What the device did on its own account, e.g. a copy in its memory."""
+        self._add(name, "device", begin, end, {})
+
+    def _add(self, name: str, category: str, begin: int, end: int, args: dict[str, Any]) -> None:
         thread = threading.get_native_id()
-        self.spans.append(Span(name, "host", begin - self.start, end, os.getpid(), thread, args))
+        self.spans.append(Span(name, category, begin - self.start, end - self.start, os.getpid(), thread, args))
 
 
 def _chrome(spans: Sequence[Span]) -> str:
@@ -71,11 +78,12 @@ def trace_scope(filename: str | os.PathLike[str] | None) -> Iterator[None]:
             f"{target.suffix or 'a file without extension'}"
         )
     recorder = _Recorder()
-    token = _recorder.set(recorder)
+    token, observer = _recorder.set(recorder), observing.set(recorder.observe)
     try:
         yield
     finally:
         _recorder.reset(token)
+        observing.reset(observer)
         write_atomically(target, _WRITERS[target.suffix](recorder.spans))
 
 

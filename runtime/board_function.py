@@ -10,28 +10,37 @@ import numpy as np
 
 from compiler.iospec import IOSpec
 from runtime.backend import DeviceFunction, DeviceTensor
-from runtime.board_tensor import BoardTensor, DramRun, DramSpace
+from runtime.board_tensor import BoardTensor, DramRun, DramSlot, DramSpace
 from runtime.dram import Extent
 from runtime.errors import AppFileError
-from runtime.executor import TO_DEVICE
+from runtime.executor import INSIDE, TO_DEVICE
 from runtime.host import to_array
-from runtime.relocate import relocate, scratch_extents, together
+from runtime.observing import Observer, observed, observing
+from runtime.relocate import only_read, relocate, scratch_extents, together
 from runtime.specs import Spec, form_of, torch_dtype
 from runtime.transfer import image_of, pack, write_image
 
 if TYPE_CHECKING:
     import torch
 
+    from hw.engine import LoweredProgram
     from runtime.app import App
+
+
+#: Forms of a program with inputs or results at other addresses that are kept: a pipeline has one, a loop that feeds
+#: results back has two.
+MOST_FORMS = 8
 
 
 class BoardFunction(DeviceFunction):
     """See the module's text.
 
     Inputs, outputs and scratch get DRAM of their own; each parameter is used where its tensor keeps it, shared with
-    other programs. The program is moved to these addresses once, at load time.  Inputs that already are on the
-    board in the wanted form are copied inside DRAM, others are transposed by the host.  A result stays where the
-    program wrote it until the next call.  A new state that the program wrote over the old one stays there.
+    other programs. The program is moved to these addresses once, at load time.  An input that already is on the board
+    in the wanted form is read where it lies: the program is moved to it, and that form of the program is kept for the
+    next time.  Results that once had to make room are copied inside DRAM, since their addresses do not come back;
+    other inputs are transposed by the host.  A result stays where the program wrote it until the next call.  A new
+    state that the program wrote over the old one stays there.
     """
 
     def __init__(self, space: DramSpace, app: App, params: Mapping[str, BoardTensor]) -> None:
@@ -48,11 +57,15 @@ class BoardFunction(DeviceFunction):
             if _extent(self._outputs[output]) == _extent(self._param_specs[param])
         }
         self._at: dict[str, int] = {}
+        self._slots: dict[str, DramSlot] = {}
         self._param_at: dict[str, int] = {}
-        program = app.program
-        self._lowered = self._executor.lower(relocate(program, self._assign_addresses(app)))
-        self.cycles = self._executor.timing(program).cycles if self._executor.timed else None
-        self._results: weakref.WeakSet[BoardTensor] = weakref.WeakSet()
+        self._program = app.program
+        self._moves = self._assign_addresses(app)
+        self._lowered = self._executor.lower(relocate(self._program, self._moves))
+        self._forms: dict[tuple[tuple[str, int], ...], LoweredProgram] = {self._form({}): self._lowered}
+        self._movable = only_read(self._program, map(_extent, self._inputs.values()))
+        self.cycles = self._executor.timing(self._program).cycles if self._executor.timed else None
+        self._results: dict[str, weakref.ref[BoardTensor]] = {}
 
     def __call__(self, inputs: Mapping[str, torch.Tensor | DeviceTensor]) -> dict[str, DeviceTensor]:
         """Transpose the inputs that come from the host, queue the run and return; reading a result waits for it."""
@@ -63,34 +76,76 @@ class BoardFunction(DeviceFunction):
             name: BoardTensor(self._space, spec.shape, torch_dtype(spec.onnx_dtype), None)
             for name, spec in self._outputs.items()
         }
-        self._executor.queue.submit(lambda: self._run(images, results))
+        observer = observing.get()
+        self._executor.queue.submit(lambda: self._run(images, results, observer))
         updated = set(self._updates.values())
         return {name: result for name, result in results.items() if name not in updated}
 
-    def _run(self, images: dict[str, np.ndarray | BoardTensor], results: dict[str, BoardTensor]) -> None:
+    def _run(
+        self, images: dict[str, np.ndarray | BoardTensor], results: dict[str, BoardTensor], observer: Observer | None
+    ) -> None:
         """One call, in the board's own order of work; see the class for what moves."""
         board = self._executor.board
         for name, tensor in self._params.items():
             tensor.settle(self._param_specs[name], self._param_at[name])
-        arrays = {
-            name: value.image(self._inputs[name]) if isinstance(value, BoardTensor) else value
-            for name, value in images.items()
-        }
-        for result in list(self._results):
-            result.move_out()
-        self._results.clear()
-        for name, spec in self._inputs.items():
-            write_image(board, spec, arrays[name], addr=self._at[name])
-        self._executor.run(self._lowered, self.cycles)
-        for name, result in results.items():
-            if name not in self._in_place:
-                result.lease(self._outputs[name], self._at[name], self)
-                self._results.add(result)
+        homes = {name: self._home(name, value) for name, value in images.items()}
+        in_place = {name: addr for name, addr in homes.items() if addr is not None}
+        arrays = {name: value for name, value in images.items() if name not in in_place}
+        self._make_room([value for name, value in images.items() if name in in_place], observer)
+        for name, value in arrays.items():
+            if isinstance(value, BoardTensor):
+                with self._executor.clocked(INSIDE), observed(observer, f"{INSIDE}: {name}"):
+                    write_image(board, self._inputs[name], value.image(self._inputs[name]), addr=self._at[name])
+            else:
+                write_image(board, self._inputs[name], value, addr=self._at[name])
+        self._executor.run(self._placed(in_place), self.cycles)
+        self._results = {}
+        for name, slot in self._slots.items():
+            results[name].lease(self._outputs[name], slot)
+            self._results[name] = weakref.ref(results[name])
         for param, output in self._updates.items():
             if output in self._in_place:
                 self._params[param].updated_in_place(self._param_specs[param], self._param_at[param])
             else:
                 self._params[param].adopt(results[output])
+
+    def _home(self, name: str, value: np.ndarray | BoardTensor) -> int | None:
+        """Where an input can be read without being moved.  A parameter may change while the program runs."""
+        if not self._movable or not isinstance(value, BoardTensor) or value in self._params.values():
+            return None
+        return value.home(self._inputs[name])
+
+    def _make_room(self, read: list[np.ndarray | BoardTensor], observer: Observer | None) -> None:
+        """Earlier results that are still wanted leave the places of the new ones; those that this call reads keep them,
+        and the new ones go elsewhere.
+        """
+        for name, reference in self._results.items():
+            result = reference()
+            if result is None:
+                continue
+            if any(value is result for value in read):
+                self._slots[name] = DramSlot(self._space, _extent(self._outputs[name]).size)
+            else:
+                with self._executor.clocked(INSIDE), observed(observer, f"{INSIDE}: earlier {name}"):
+                    result.move_out()
+
+    def _form(self, in_place: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+        """The addresses that tell the forms of the program apart."""
+        return (*sorted(in_place.items()), *((name, slot.start) for name, slot in sorted(self._slots.items())))
+
+    def _placed(self, in_place: Mapping[str, int]) -> LoweredProgram:
+        """The program with inputs and results where they are."""
+        form = self._form(in_place)
+        if form not in self._forms:
+            moves = dict(self._moves)
+            for name, addr in in_place.items():
+                moves[_extent(self._inputs[name])] = addr
+            for name, slot in self._slots.items():
+                moves[_extent(self._outputs[name])] = slot.start
+            if len(self._forms) >= MOST_FORMS:
+                del self._forms[next(iter(self._forms))]
+            self._forms[form] = self._executor.lower(relocate(self._program, moves))
+        return self._forms[form]
 
     def allocate_input(self, name: str) -> BoardTensor:
         """A tensor of zeros, in DRAM and in the input's layout."""
@@ -108,11 +163,14 @@ class BoardFunction(DeviceFunction):
         runs = together(app.program, {_extent(spec) for spec in self._param_specs.values()})
         for run in runs:
             moves[run] = self._place_params(run)
-        for name, spec in (*self._inputs.items(), *self._outputs.items()):
-            if name in self._in_place:
-                continue
+        for name, spec in self._inputs.items():
             extent = _extent(spec)
             self._at[name] = moves[extent] = self._space.allocate(self, extent.size, preferred=spec.addr).start
+        for name, spec in self._outputs.items():
+            if name not in self._in_place:
+                extent = _extent(spec)
+                self._slots[name] = DramSlot(self._space, extent.size, preferred=spec.addr)
+                moves[extent] = self._slots[name].start
         for extent in scratch_extents(app.program, list(moves)):
             moves[extent] = self._space.allocate(self, extent.size, preferred=extent.start).start
         return moves

@@ -60,16 +60,28 @@ class DramRun:
         self.start = space.allocate(self, extent.size, preferred=extent.start).start
 
 
+class DramSlot:
+    """DRAM for one result of a program, which programs and results may share; given back when none of them is left."""
+
+    def __init__(self, space: DramSpace, size: int, preferred: int | None = None) -> None:
+        self.start = space.allocate(self, size, preferred).start
+
+
 class _Copy:
-    """One image in DRAM; `current` tells whether it holds the tensor's present value, `run` whom it lies with."""
+    """One image in DRAM; `current` tells whether it holds the tensor's present value, `run` whom it lies with,
+    `lasting` whether it will be at the same address again.
+    """
 
-    __slots__ = ("addr", "current", "run", "spec")
+    __slots__ = ("addr", "current", "lasting", "run", "spec")
 
-    def __init__(self, spec: IOSpec, addr: int, current: bool, run: DramRun | None = None) -> None:
+    def __init__(
+        self, spec: IOSpec, addr: int, current: bool, run: DramRun | None = None, *, lasting: bool = True
+    ) -> None:
         self.spec = spec
         self.addr = addr
         self.current = current
         self.run = run
+        self.lasting = lasting
 
 
 class BoardTensor(DeviceTensor):
@@ -151,6 +163,14 @@ class BoardTensor(DeviceTensor):
     def _at(self, spec: IOSpec, addr: int) -> _Copy:
         return next(copy for copy in self._copies if copy.addr == addr and form_of(copy.spec) == form_of(spec))
 
+    def home(self, spec: IOSpec) -> int | None:
+        """Where in DRAM the value lies in the spec's form and will lie again, None if nowhere.
+
+        A result that had to make room for a later one lies where it was put once.
+        """
+        copies = (copy for copy in self._copies if copy.current and copy.lasting and copy.spec.can_stand_for(spec))
+        return next((copy.addr for copy in copies), None)
+
     def image(self, spec: IOSpec) -> np.ndarray:
         """The DRAM image of the value in the spec's form, whatever form the device has it in."""
         usable = (copy for copy in self._copies if copy.current and copy.spec.can_stand_for(spec))
@@ -176,17 +196,17 @@ class BoardTensor(DeviceTensor):
         self._host, self._is_reference = None, False
         self.changed = True
 
-    def lease(self, spec: IOSpec, addr: int, owner: object) -> None:
-        """Say that the value now lies at `addr`, in DRAM that belongs to `owner` and lives as long as that."""
+    def lease(self, spec: IOSpec, slot: DramSlot) -> None:
+        """Say that the value now lies in a slot, which lives as long as somebody needs it."""
         self._copies = [copy for copy in self._copies if form_of(copy.spec) != form_of(spec)]
-        self._copies.append(_Copy(spec, addr, current=True))
-        self._landlord = owner
+        self._copies.append(_Copy(spec, slot.start, current=True))
+        self._landlord = slot
 
     def move_out(self) -> None:
         """Copy a leased value to DRAM of its own, because the program is about to overwrite it."""
         for copy in self._copies:
             image = read_image(self._space.executor.board, copy.spec, addr=copy.addr)
-            copy.addr = self._space.allocate(self, image_of(copy.spec).slot_lws).start
+            copy.addr, copy.lasting = self._space.allocate(self, image_of(copy.spec).slot_lws).start, False
             write_image(self._space.executor.board, copy.spec, image, addr=copy.addr)
         self._landlord = None
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hw.state.fill import Fill
 
 VALUE_PASS, TO_DEVICE, TO_HOST = "value pass", "host transposition", "device to host"
+INSIDE = "copy inside DRAM"
 
 
 class Executor:

@@ -72,6 +72,21 @@ def scratch_extents(program: Program, slots: Iterable[Extent]) -> list[Extent]:
     return merged
 
 
+def only_read(program: Program, extents: Iterable[Extent]) -> bool:
+    """Whether a program writes to none of the extents, as far as its text tells: not with DAR-indirect transfers."""
+    wanted = list(extents)
+    for line in program.lines:
+        if not isinstance(line, Mv):
+            continue
+        if any(place.space is Space.DRAM and place.indirect for place in (line.src, line.dst)):
+            return False
+        if line.dst.space is Space.DRAM:
+            written = _extent_of(line, line.dst)
+            if any(written.start < extent.end and extent.start < written.end for extent in wanted):
+                return False
+    return True
+
+
 def relocate(program: Program, moves: Mapping[Extent, int]) -> Program:
     """Return the program with every DRAM address inside an extent shifted to that extent's new start.
 

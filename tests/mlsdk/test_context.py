@@ -439,3 +439,14 @@ def test_trace_of_calls(compiled: CompiledFunction, tmp_path: Path) -> None:
         compiled(SAMPLE)["sum"].cpu()
     names = [event["name"] for event in json.loads((tmp_path / "t.json").read_text())["traceEvents"]]
     assert names == ["call add", "device to host sum"]
+
+
+def test_copies_are_in_the_trace(tmp_path: Path) -> None:
+    context = Context(MNDevice("emu2"))
+    step = context.compile(lambda i: {"y": i["x"] + 1.0}, {"x": torch.zeros(4, 4)}, tmp_path / "f", quiet=True)
+    with trace_scope(tmp_path / "t.json"):
+        first = step({"x": torch.zeros(4, 4)})["y"]
+        second = step({"x": torch.ones(4, 4)})["y"]  # `first` is still wanted
+        assert first.cpu().sum() == 16 and second.cpu().sum() == 32
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    assert [event["name"] for event in events if event["cat"] == "device"] == ["copy inside DRAM: earlier y"]

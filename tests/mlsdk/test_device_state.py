@@ -147,6 +147,40 @@ def test_cache_written_where_an_input_says(context: Context, tmp_path: Path, way
     assert torch.equal(cache, expected)
 
 
+Write = Callable[[torch.Tensor, Inputs], object]
+SEVERAL: dict[str, Write] = {
+    "index_copy": lambda cache, inp: cache.index_copy_(1, inp["at"], inp["new"]),
+    "in every row": lambda cache, inp: cache.__setitem__((slice(None), inp["at"]), inp["new"]),
+    "one for each row": lambda cache, inp: cache.__setitem__((torch.arange(3), inp["at"]), inp["new"][:, 0]),
+    "scatter": lambda cache, inp: cache.scatter_(1, (inp["at"] + torch.arange(3)[:, None]) % 8, inp["new"]),
+    "added": lambda cache, inp: cache.index_add_(1, inp["at"], inp["new"]),
+    "with a step": lambda cache, inp: cache.__setitem__((slice(None), slice(1, 6, 2)), inp["new"]),
+}
+
+
+@pytest.mark.parametrize(
+    "way",
+    ["in every row", "one for each row", "with a step"]
+    + [pytest.param(way, marks=pytest.mark.slow) for way in ("index_copy", "scatter", "added")],
+)
+def test_cache_written_at_several_places(context: Context, tmp_path: Path, way: str) -> None:
+    cache = buffer(context, whole_numbers(3, 8))
+    expected = cache.clone()
+
+    def step(inp: Inputs) -> Outputs:
+        SEVERAL[way](cache, inp)
+        return {"y": cache + 0.0}
+
+    sample = {"at": torch.zeros(3, dtype=torch.int64), "new": torch.zeros(3, 3)}
+    compiled = context.compile(step, sample, tmp_path / "f", quiet=True)
+    for at in ([5, 0, 7], [1, 3, 2]):
+        inputs = {"at": torch.tensor(at), "new": whole_numbers(3, 3, seed=at[0])}
+        SEVERAL[way](expected, inputs)
+        assert torch.equal(compiled(inputs)["y"].cpu(), expected)
+    context.synchronize()
+    assert torch.equal(cache, expected)
+
+
 def test_views_of_results_are_inputs(context: Context, tmp_path: Path) -> None:
     """Splits, chunks, slices, transpositions and views with the rest of a batch behind them."""
     double = context.compile(lambda i: {"y": i["x"] * 2.0}, {"x": torch.zeros(6, 8)}, tmp_path / "f", quiet=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +13,14 @@ import torch
 from compiler.graph.mntype import MNType
 from hw.program import Program, Step
 from runtime.app import App
+from runtime.backend import DeviceFunction, DeviceTensor
 from runtime.board_device import BoardDevice
 from runtime.board_tensor import BoardTensor
+from runtime.dram import Extent
 from runtime.errors import AppFileError, DevicePoisonedError, ExecutionError
 from runtime.locks import BoardLock
+from runtime.observing import observing
+from runtime.relocate import only_read
 from tests.runtime.boards import OTHER_LAYOUT, SHAPE, SLOT, copy_app, spec
 
 
@@ -87,6 +92,58 @@ def test_results_feed_other_programs_without_the_host(device: BoardDevice) -> No
     assert torch.equal(half({"x": result})["y"].fetch(), numbers(0))
     assert torch.equal(other({"x": result})["y"].fetch(), numbers(0))  # through another layout
     assert torch.equal(first({"x": result})["y"].fetch(), numbers(0))  # its own result
+
+
+def called(device: BoardDevice, function: DeviceFunction, x: torch.Tensor | DeviceTensor) -> tuple[Any, list[str]]:
+    """The result of a call, and what is copied inside DRAM on the way."""
+    seen: list[str] = []
+    token = observing.set(lambda name, begin, end: seen.append(name))
+    result = function({"x": x})["y"]
+    observing.reset(token)
+    device.wait()
+    return result, seen
+
+
+def test_a_program_is_moved_to_what_it_reads(device: BoardDevice) -> None:
+    first, second = device.load_function(IDENTITY, {}), device.load_function(IDENTITY, {})
+    for seed in range(3):  # a pipeline; the buffer between the programs is the same every time
+        middle = first({"x": numbers(seed)})["y"]
+        result, seen = called(device, second, middle)
+        assert not seen
+        assert torch.equal(result.fetch(), numbers(seed)) and torch.equal(middle.fetch(), numbers(seed))
+        del result
+    other = device.load_function(copy_app({"x": spec("x", 0, OTHER_LAYOUT)}, {"y": spec("y", SLOT, OTHER_LAYOUT)}), {})
+    _, seen = called(device, other, first({"x": numbers(7)})["y"])
+    assert seen == ["copy inside DRAM: x"]  # another layout
+
+
+def test_a_loop_reads_results_where_they_are(device: BoardDevice) -> None:
+    """Results that a call reads keep their place, and the new ones go where older ones were."""
+    function = device.load_function(IDENTITY, {})
+    state = function({"x": numbers(1)})["y"]
+    for _ in range(6):
+        state, seen = called(device, function, state)
+        assert not seen and torch.equal(state.fetch(), numbers(1))
+    assert len(function._forms) <= 4
+    newer, _ = called(device, function, state)
+    _, seen = called(device, function, numbers(2))
+    assert seen == ["copy inside DRAM: earlier y"]
+    assert torch.equal(state.fetch(), numbers(1)) and torch.equal(newer.fetch(), numbers(1))
+
+
+def test_allocated_inputs_are_read_where_they_are(device: BoardDevice) -> None:
+    function = device.load_function(IDENTITY, {})
+    tensors = [function.allocate_input("x") for _ in range(2)]
+    for seed in range(4):
+        tensors[seed % 2].load(numbers(seed))
+        result, seen = called(device, function, tensors[seed % 2])
+        assert not seen and torch.equal(result.fetch(), numbers(seed))
+        del result
+
+
+def test_a_program_that_writes_to_its_input_gets_a_copy() -> None:
+    program = IDENTITY.program
+    assert only_read(program, [Extent(0, SLOT)]) and not only_read(program, [Extent(SLOT, SLOT)])
 
 
 def test_allocated_inputs(device: BoardDevice) -> None:
