@@ -108,6 +108,16 @@ class TensorProxy:
         array = self.cpu().numpy()
         return array if dtype is None else array.astype(dtype)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # What is saved or copied outlives the device, so it is an ordinary tensor.
+        return self.cpu().__reduce_ex__(protocol)
+
+    def __copy__(self) -> torch.Tensor:
+        return self.cpu()
+
+    def __deepcopy__(self, memo: Any) -> torch.Tensor:
+        return self.cpu()
+
     def __format__(self, spec: str) -> str:
         return format(self.cpu(), spec)
 

@@ -15,6 +15,7 @@ from compiler.plan.constants import MAKERS, made_constant
 from compiler.plan.gathers import gather_type, open_one_hot
 from compiler.plan.immediates import inline_scalars, place_immediate
 from compiler.plan.opening import open_operators
+from compiler.plan.small_integers import SMALL, check_small_integers
 
 REDUCTIONS = (
     *("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare", "ReduceL1", "ReduceL2"),
@@ -51,6 +52,7 @@ INTEGER_TYPES = {
     OnnxType.INT32: MNType.INT,
     OnnxType.BOOL: MNType.INT,
     OnnxType.FLOAT32: MNType.FLOAT,
+    **dict.fromkeys(SMALL, MNType.INT),
 }
 
 
@@ -107,6 +109,7 @@ def import_model(model: onnx.ModelProto, updated: Collection[str] = ()) -> MNGra
             node.op_type = gather_type(node, in_dram)
         graph.nodes += open_one_hot(graph, node, constants) if node.op_type == "OneHot" else [node]
     graph.outputs = [info.name for info in model.graph.output]
+    check_small_integers(graph)
     open_operators(graph)
     inline_scalars(graph, {*parameters, *(info.name for info in model.graph.input)})
     return graph

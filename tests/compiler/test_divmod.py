@@ -9,9 +9,14 @@ import pytest
 from numpy.typing import NDArray
 from onnx import helper
 
+from compiler.codegen import compile_model
 from compiler.emit.tape import Formula, Tape
+from compiler.errors import UnsupportedOperator
+from compiler.graph import MNType
 from compiler.layers import divmod, trigonometric
 from compiler.layers.tape_eval import evaluate
+from compiler.options import Options
+from tests.compiler import machine
 from tests.compiler.elementwise_cases import run
 
 Array = NDArray[Any]
@@ -86,3 +91,19 @@ def test_on_the_chip() -> None:
     np.testing.assert_allclose(got["rest"], np.fmod(x, y), atol=1e-6)
     np.testing.assert_allclose(got["Sin"], np.sin(x), atol=2.0**-22)
     np.testing.assert_allclose(got["Cos"], np.cos(x), atol=2.0**-22)
+
+
+def test_bytes_are_converted_and_moved_but_not_calculated_with() -> None:
+    x = RNG.integers(0, 256, (5, 6)).astype(np.uint8)
+    info = [helper.make_tensor_value_info(name, kind, x.shape) for name, kind in (("x", 2), ("t", 2), ("y", 1))]
+    nodes = [helper.make_node("Transpose", ["x"], ["t"], perm=[0, 1]), helper.make_node("Cast", ["t"], ["y"], to=1)]
+    model = helper.make_model(
+        helper.make_graph(nodes, "g", info[:1], info[2:], value_info=info[1:2]),
+        opset_imports=[helper.make_opsetid("", 18)],
+    )
+    compiled = compile_model(model, Options.resolve({}, {}))
+    assert compiled.inputs["x"].dtype is MNType.INT
+    np.testing.assert_array_equal(machine.run(compiled, {"x": x})["y"].view(np.float32), x.astype(np.float32))
+    model.graph.node[0].CopyFrom(helper.make_node("Add", ["x", "x"], ["t"]))
+    with pytest.raises(UnsupportedOperator, match="Add 't': arithmetic in UINT8"):
+        compile_model(model, Options.resolve({}, {}))

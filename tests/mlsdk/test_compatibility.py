@@ -45,6 +45,7 @@ def test_refusals_name_the_operator_and_the_users_line(tmp_path: Path) -> None:
         rf"aten\.median\.dim \(at {line}\)": lambda inp: {"y": inp["x"].median(1)[0]},
         rf"prims\.prod\.default, part of aten\.cumprod\.default \(at {line}\)": lambda inp: {"y": inp["x"].cumprod(1)},
         rf"FLOAT64(?s:.*)at {line}": lambda inp: {"y": inp["x"].double().sum().float()},
+        rf"FLOAT16(?s:.*)float_dtype(?s:.*)at {line}": lambda inp: {"y": inp["x"].half().sum().float()},
     }
     for words, function in refused.items():
         with pytest.raises(CompileError, match=words):

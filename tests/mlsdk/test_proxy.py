@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -143,3 +145,9 @@ def test_load_from_checks_shape_and_dtype() -> None:
 
 def test_tensor_like_names_both() -> None:
     assert isinstance(X, TensorLike) and isinstance(proxy(X), TensorLike)
+
+
+def test_saved_and_copied_proxies_are_tensors(tmp_path: Path) -> None:
+    torch.save({"loss": proxy(X)}, tmp_path / "saved.pt")
+    for found in (torch.load(tmp_path / "saved.pt")["loss"], copy.deepcopy([proxy(X)])[0], copy.copy(proxy(X))):
+        assert type(found) is torch.Tensor and torch.equal(found, X)
