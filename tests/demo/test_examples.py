@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from mlsdk.examples import mnist_infer
+from mlsdk.examples import mnist, mnist_infer
 from mlsdk.examples.demo import Demo
 from mlsdk.examples.demo import main as demo_main
 from mlsdk.examples.mnist_common import NO_LABEL, DigitLoader, MNCoreClassifier, make_eval_step, mnist_loaders
@@ -55,6 +56,15 @@ def test_infer_on_pfvm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert correct == correct_in_torch(model) > 0.9 * 500
     assert f"Correct: {correct} / 500. Accuracy: {correct / 500}" in capsys.readouterr().out
     assert {"model.onnx", "pfvm.onnx"} <= {path.name for path in (tmp_path / "out" / "eval_step").iterdir()}
+
+
+@pytest.mark.usefixtures("small_digits")
+@pytest.mark.parametrize("device", ["pfvm:cpu", pytest.param("mncore2:auto", marks=pytest.mark.slow)])
+def test_train_and_evaluate(device: str, tmp_path: Path) -> None:
+    """The whole flow, with two programs that share the parameters."""
+    result = mnist.main(argparse.Namespace(device=device, outdir=tmp_path, option_json=None, iterations=40))
+    assert result["accuracy"] > 0.85 and result["losses"][-1] < result["losses"][0] / 2
+    assert mnist_infer.main(tmp_path / "checkpoint.pt", tmp_path / "again", None, "pfvm:cpu") / 500 > 0.85
 
 
 def test_infer_without_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
