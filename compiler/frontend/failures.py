@@ -19,6 +19,8 @@ from compiler.frontend.source import line_of_error
 # `.numpy()` and `.tolist()` are refused by fake tensors with a plain RuntimeError that carries this text.
 _HOST_READ = "not supported for tensor subclasses"
 
+# Said of a real tensor that appears among fake ones.
+_UNSEEN = "convert all Tensors to FakeTensors"
 
 # torch logs what it raises anyway, and what it lacks for itself (torchvision).
 _LOGGERS = ("torch._subclasses.fake_tensor", "torch.onnx._internal.exporter._registration")
@@ -63,6 +65,13 @@ def typed_errors() -> Iterator[None]:
     except Exception as error:
         if isinstance(error, RuntimeError) and _HOST_READ in str(error):
             raise _data_dependent(error) from error
+        if isinstance(error, AssertionError) and _UNSEEN in str(error):
+            raise TraceError(
+                "code that autograd calls on the way back reads a tensor that the trace cannot see",
+                source=line_of_error(error.__traceback__),
+                hint="compile without torch.utils.checkpoint; a device keeps what the backward pass needs. In an own "
+                "autograd.Function hand tensors over by save_for_backward",
+            ) from error
         raise TraceError(
             f"the function failed while it was traced: {type(error).__name__}: {error}",
             source=line_of_error(error.__traceback__),

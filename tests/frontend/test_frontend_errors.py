@@ -172,3 +172,16 @@ def test_error_leaves_nothing_behind() -> None:
     with pytest.raises(DataDependentError):
         export(step, SAMPLE)
     assert torch.ones(1).item() == 1.0  # no mode of the tracer is left active
+
+
+def test_recomputation_on_the_way_back_is_refused_with_a_remedy() -> None:
+    model = torch.nn.Linear(2, 2)
+
+    def step(inp: Inputs) -> Inputs:
+        y = torch.utils.checkpoint.checkpoint(model, inp["x"], use_reentrant=False)
+        y.sum().backward()
+        return {"y": y}
+
+    words = r"way back(?s:.*)test_frontend_errors\.py(?s:.*)without torch\.utils\.checkpoint"
+    with pytest.raises(TraceError, match=words):
+        export(step, {"x": torch.ones(3, 2)})
