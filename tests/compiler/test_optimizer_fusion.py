@@ -10,18 +10,20 @@ import onnx
 import pytest
 import torch
 from numpy.typing import NDArray
+from onnx import helper
 
 from compiler.chain import CHAINS, RATES
 from compiler.codegen import compile_model
 from compiler.compiled import Compiled
 from compiler.frontend import export
+from compiler.frontend.roles import PARAMETER, ROLE_KEY
 from compiler.layers.reference import run_reference
 from compiler.options import Options
 from compiler.pfvm import PfvmProgram, flops, optimize
 from hw.engine import execute
 from hw.state import Board
 from mlsdk.optimizers import MNCoreAdam, MNCoreAdamW, MNCoreOptimizer, MNCoreSGD
-from tests.compiler import machine
+from tests.compiler import machine, models
 
 Make = Callable[[list[torch.nn.Parameter]], MNCoreOptimizer]
 
@@ -126,3 +128,61 @@ def test_the_chip_gives_the_same_bits(case: str) -> None:
     raw = run_reference(fused.graph, {"g": step.gradients[0]})
     for name, stored in fused.stored.items():
         assert raw[stored].tobytes() == got[0][name].tobytes(), name
+
+
+def _program(nodes: list[onnx.NodeProto], params: Mapping[str, tuple[int, ...]], outputs: list[str]) -> onnx.ModelProto:
+    """A program that changes its parameters; inputs g and h, and everything else, are of shape 4 x 3 or single."""
+    sizes = {"g": (4, 3), "h": (4, 3), **params}
+    constants = {name: np.ones(shape, np.float32) for name, shape in params.items()} | {"c": np.float32(0.9)}
+    made = {name: ("float", sizes[name.split("@")[0]]) for name in outputs}
+    model = models.build(nodes, {name: ("float", (4, 3)) for name in "gh"}, made, constants=constants)
+    for name, shape in params.items():
+        info = helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+        info.metadata_props.add(key=ROLE_KEY, value=PARAMETER)
+        model.graph.value_info.append(info)
+    return model
+
+
+def _kinds(model: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in optimize(model).graph.node]
+
+
+def test_a_gradient_made_of_two_values_is_made_before_the_update() -> None:
+    nodes = [
+        helper.make_node("Add", ["g", "h"], ["both"]),
+        helper.make_node("Mul", ["both", "c"], ["scaled"]),
+        helper.make_node("Sub", ["p", "scaled"], ["p@updated"]),
+    ]
+    assert _kinds(_program(nodes, {"p": (4, 3)}, ["p@updated"])) == ["Add", "ChainerSGD"]
+
+
+def test_what_others_read_stays_outside() -> None:
+    nodes = [
+        helper.make_node("Mul", ["v", "c"], ["kept"]),
+        helper.make_node("Add", ["kept", "g"], ["v@updated"]),
+        helper.make_node("Mul", ["v@updated", "c"], ["step"]),
+        helper.make_node("Sub", ["p", "step"], ["p@updated"]),
+        helper.make_node("Relu", ["v@updated"], ["h@seen"]),
+    ]
+    model = _program(nodes, {"p": (4, 3), "v": (4, 3)}, ["v@updated", "p@updated", "h@seen"])
+    assert _kinds(model) == ["ChainerSGD", "ChainerSGD", "Relu"]
+
+
+def test_a_scalar_state_of_several_steps_goes_with_the_rates() -> None:
+    nodes = [
+        helper.make_node("Mul", ["n", "c"], ["less"]),
+        helper.make_node("Add", ["less", "c"], ["n@updated"]),
+        helper.make_node("Mul", ["n@updated", "g"], ["step"]),
+        helper.make_node("Sub", ["p", "step"], ["p@updated"]),
+    ]
+    model = _program(nodes, {"n": (), "p": (4, 3)}, ["n@updated", "p@updated"])
+    assert _kinds(model) == ["ChainerUpdateRates", "ChainerSGD"]
+    fused, plain = optimize(model), optimize(model, fuse_updates=False)
+    feeds = {name: torch.rand(4, 3) for name in "gh"}
+    one, other = PfvmProgram(fused)(feeds), PfvmProgram(plain)(feeds)
+    assert all(torch.equal(one[name], other[name]) for name in other)
+
+
+def test_a_program_without_updates_has_nothing_to_fuse() -> None:
+    nodes = [helper.make_node("Mul", ["g", "h"], ["x"]), helper.make_node("Add", ["x", "p"], ["g@sum"])]
+    assert _kinds(_program(nodes, {"p": (4, 3)}, ["g@sum"])) == ["Mul", "Add"]

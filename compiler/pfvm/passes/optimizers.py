@@ -9,6 +9,9 @@ are made of, become one more operator.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import onnx_ir as ir
 
 from compiler.chain import RATES, STEP_OPERATORS, Chain, Link
@@ -23,46 +26,53 @@ def fuse_optimizers(model: ir.Model) -> int:
     """Returns the number of updates fused."""
     outputs = {value.name: value for value in model.graph.outputs}
     order = {node: position for position, node in enumerate(model.graph)}
-    found: dict[ir.Value, set[ir.Node]] = {}
+    found: dict[ir.Value, list[ir.Node]] = {}
     for name, parameter in model.graph.initializers.items():
         root = outputs.get(update_name(name))
-        if is_parameter(parameter) and root is not None and parameter not in found:
-            found[parameter] = _update(root, order)
-    whole = [nodes for nodes in found.values() if len(nodes) > 1]
+        nodes = _update(root, order) if is_parameter(parameter) and root is not None else []
+        if len(nodes) > 1:
+            found[parameter] = nodes
     fused = 0
-    for parameter, nodes in found.items():
-        if len(nodes) > 1 and not any(nodes < other for other in whole):
-            update = _fuse(sorted(nodes, key=order.__getitem__), parameter)
-            rates = _rates(update, [node for node in order if node not in nodes])
-            if len(rates) > 1:
-                _fuse(rates, None)
-            model.graph.opset_imports[DOMAIN] = VERSION
-            fused += 1
+    # An update takes in those of its states, and scalars after that: the large ones come first, and those that lost a
+    # node to them are done.
+    for parameter, nodes in sorted(found.items(), key=lambda item: (-math.prod(item[0].shape or ()), -len(item[1]))):
+        if any(node.graph is None for node in nodes):
+            continue
+        update = _fuse(nodes, parameter)
+        rates = _before(update, order, lambda node: _is_arithmetic(node) and static_shape(node.outputs[0]) == ())
+        if len(rates) > 1:
+            _fuse(rates, None)
+        model.graph.opset_imports[DOMAIN] = VERSION
+        fused += 1
     return fused
 
 
-def _rates(update: ir.Node, nodes: list[ir.Node]) -> list[ir.Node]:
-    """The nodes that make scalars for this update alone, in their order."""
-    taken: list[ir.Node] = []
-    for node in reversed(nodes):
-        readers = {reader for value in node.outputs for reader, _ in value.uses()}
-        if readers and readers <= {update, *taken} and _is_arithmetic(node) and static_shape(node.outputs[0]) == ():
-            taken.insert(0, node)
-    return taken
+def _before(last: ir.Node, order: dict[ir.Node, int], fits: Callable[[ir.Node], bool]) -> list[ir.Node]:
+    """The nodes before `last` that fit and that nothing reads but it and each other, in their order."""
+    taken, seen, waiting = {last}, {last}, [last]
+    while waiting:
+        # The latest first: the readers of a value are looked at before its maker.
+        node = max(waiting, key=lambda each: order.get(each, len(order)))
+        waiting.remove(node)
+        if node is not last:
+            readers = {reader for value in node.outputs for reader, _ in value.uses()}
+            if not readers <= taken or not fits(node):
+                continue
+            taken.add(node)
+        makers = [maker for value in node.inputs if value is not None if (maker := value.producer()) is not None]
+        waiting += [maker for maker in dict.fromkeys(makers) if maker not in seen]
+        seen.update(makers)
+    return sorted(taken - {last}, key=order.__getitem__)
 
 
-def _update(root: ir.Value, order: dict[ir.Node, int]) -> set[ir.Node]:
-    """The nodes that only serve to make `root`, elements of its shape by arithmetic."""
+def _update(root: ir.Value, order: dict[ir.Node, int]) -> list[ir.Node]:
+    """The nodes that only serve to make `root`, elements of its shape by arithmetic, in their order."""
     last = root.producer()
     if last is None or not _is_step(last, root):
-        return set()
-    taken = {last}
-    # Against the order of execution: the readers of a value are looked at before its maker.
-    for node in reversed(order):
-        readers = {reader for value in node.outputs for reader, _ in value.uses()}
-        if node is not last and readers and readers <= taken and _is_step(node, root):
-            taken.add(node)
-    return taken - _of_the_gradient(sorted(taken, key=order.__getitem__), root)
+        return []
+    taken = [*_before(last, order, lambda node: _is_step(node, root)), last]
+    outside = _of_the_gradient(taken, root)
+    return [node for node in taken if node not in outside]
 
 
 def _is_arithmetic(node: ir.Node) -> bool:
