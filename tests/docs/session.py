@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import logging
 import os
 import re
 import runpy
@@ -72,8 +73,12 @@ def _captured() -> Iterator[Callable[[], str]]:
     def printed() -> str:
         return _stripped("".join(stream.buffer.getvalue().decode() for stream in (out, err)))  # type: ignore[attr-defined]
 
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        yield printed
+    handlers, logging.root.handlers = logging.root.handlers, []  # those of pytest keep notices from the screen
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            yield printed
+    finally:
+        logging.root.handlers = handlers
 
 
 class Session:
