@@ -57,3 +57,10 @@ def test_every_page_is_in_the_navigation() -> None:
 def test_pictures_are_used() -> None:
     shown = {(page.parent / target).resolve() for page in pages() for target in links(page.read_text(encoding="utf-8"))}
     assert {file.resolve() for file in (DOCS / "img").iterdir()} <= shown
+
+
+def test_the_page_of_l3ir_names_every_operator_of_the_compilers_own() -> None:
+    from compiler.layers import registry
+
+    page = (DOCS / "l3ir.md").read_text(encoding="utf-8")
+    assert [name for name in registry.layers() if name.startswith("MNCore") and f"`{name}`" not in page] == []
