@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 STEPS = ("strides", "dilations")
 #: Long words of windows that a PE may hold, so that their copy in block float and the rest find room beside them.
-MOST_WINDOWS = 1200
+MOST_WINDOWS = 640
 
 
 @dataclass(frozen=True)
