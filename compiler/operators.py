@@ -28,7 +28,9 @@ operators run.
 {names}
 
 Known limits: shapes are static; random operators have no source on the chip; integers are 32-bit; double precision
-leaves out Erf, Gelu and ReduceProd; a gather or scatter with run-time indices works along one axis.
+leaves out Erf, Gelu, Sin, Cos, Mod and ReduceProd; GatherND and ScatterND are missing (of indices in PyTorch the
+exporter makes gathers and scatters along one axis); order, gathers and scatters compare every element with every place,
+which suits axes of some hundred elements.
 
 Convolutions and poolings with any number of spatial axes, strides, paddings, dilations and groups work forwards and
 backwards (PyTorch's gradients become `ChainerConvGradWeight`, `ChainerMaxPoolGrad` and `ChainerAveragePoolGrad`).

@@ -1,7 +1,8 @@
 """Operators that are opened up before the ONNX translation because the translation would lose a result they carry.
 
 Most rules are torch's own; those for reads and writes of parts of a tensor are in `frontend.indexing` and
-`frontend.writes`, those for gradients of convolutions and poolings in `frontend.gradients`.  The translation of
+`frontend.writes`, those for gradients of convolutions and poolings in `frontend.gradients`, some others in
+`frontend.untranslated`.  The translation of
 `nll_loss_forward` does not give the weight that its backward divides by, and the one of batch normalisation in training
 mode neither normalises by the batch nor updates the statistics.  Gradients of activation functions have no translation
 of their own.
@@ -19,7 +20,7 @@ from torch._decomp import get_decompositions
 from torch._decomp.decompositions import native_batch_norm_decomposition
 from torch.fx import Graph, Node
 
-from compiler.frontend import gradients, indexing, writes
+from compiler.frontend import gradients, indexing, untranslated, writes
 
 _aten = torch.ops.aten
 
@@ -52,7 +53,7 @@ def trace_decompositions() -> dict[Any, Callable[..., Any]]:
     """ATen overload -> rule, for the graphs in which `has_training_operators` finds one."""
     rules: dict[Any, Callable[..., Any]] = dict(get_decompositions(list(_TRAINING_ONLY)))
     rules[_aten.native_batch_norm.default] = native_batch_norm_decomposition
-    return rules | indexing.RULES | writes.RULES | gradients.RULES
+    return rules | indexing.RULES | writes.RULES | gradients.RULES | untranslated.RULES
 
 
 def has_training_operators(graph: Graph) -> bool:

@@ -86,25 +86,8 @@ def diagonal(x: torch.Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> 
     return flat[..., start : start + length * (columns + 1) : columns + 1][..., :length]
 
 
-def cdist(x: torch.Tensor, y: torch.Tensor, p: float, compute_mode: int | None = None) -> Any:
-    """Distances of all pairs of rows, by the sum of absolute differences (p = 1) or the Euclidean one (p = 2)."""
-    if p not in (1.0, 2.0):
-        return NotImplemented
-    difference = x.unsqueeze(-2) - y.unsqueeze(-3)
-    return difference.abs().sum(-1) if p == 1.0 else (difference * difference).sum(-1).sqrt()
-
-
-def bucketize(x: torch.Tensor, bounds: torch.Tensor, *, out_int32: bool = False, right: bool = False) -> torch.Tensor:
-    """How many of the bounds lie below each element (`right`: or are equal to it)."""
-    column = x.unsqueeze(-1)
-    below = bounds <= column if right else bounds < column
-    return below.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
-
-
 RULES: dict[Any, Callable[..., Any]] = {
     _aten.index.Tensor: index,
     _aten._unsafe_index.Tensor: index,
-    _aten.bucketize.Tensor: bucketize,
     _aten.diagonal.default: diagonal,
-    _aten._cdist_forward.default: cdist,
 }

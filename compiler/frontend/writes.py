@@ -90,6 +90,25 @@ def masked_put(
     return torch.where(mask, values.reshape(()).to(x.dtype), x)
 
 
+def slice_backward(
+    gradient: torch.Tensor, shape: Sequence[int], dim: int, start: int, end: int, step: int
+) -> torch.Tensor:
+    """The gradient of what `x[start:end:step]` along `dim` was cut from: zeros around."""
+    extent = shape[dim]
+    first, last, _ = slice(start, end).indices(extent)
+    if step != 1 or last <= first:
+        result: torch.Tensor = slice_scatter(gradient.new_zeros(shape), gradient, dim, start, end, step)
+        return result
+    behind = len(shape) - 1 - dim % len(shape)
+    return torch.nn.functional.pad(gradient, [0, 0] * behind + [first, extent - last])
+
+
+def select_backward(gradient: torch.Tensor, shape: Sequence[int], dim: int, index: int) -> torch.Tensor:
+    """The gradient of what `x[index]` along `dim` was taken from."""
+    index %= shape[dim]
+    return slice_backward(gradient.unsqueeze(dim), shape, dim, index, index + 1, 1)
+
+
 def embedding_dense_backward(
     gradient: torch.Tensor, index: torch.Tensor, rows: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Any:
@@ -106,6 +125,8 @@ def embedding_dense_backward(
 RULES: dict[Any, Callable[..., Any]] = {
     _aten.slice_scatter.default: slice_scatter,
     _aten.select_scatter.default: select_scatter,
+    _aten.slice_backward.default: slice_backward,
+    _aten.select_backward.default: select_backward,
     _aten.embedding_dense_backward.default: embedding_dense_backward,
     _aten.index_copy.default: index_copy,
     _aten.index_add.default: index_add,

@@ -39,16 +39,6 @@ def test_diagonals(offset: int) -> None:
     assert torch.equal(RULES[_aten.diagonal.default](x, offset, -1, 0), torch.diagonal(x, offset, -1, 0))
 
 
-def test_buckets_and_distances() -> None:
-    x, bounds = torch.tensor([[-2.0, 0.0, 0.5], [1.0, 1.5, 9.0]]), torch.tensor([-1.0, 0.0, 1.0])
-    for right in (False, True):
-        got = RULES[_aten.bucketize.Tensor](x, bounds, right=right)
-        assert torch.equal(got, torch.bucketize(x, bounds, right=right))
-    a, b = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
-    for p in (1.0, 2.0):
-        torch.testing.assert_close(RULES[_aten._cdist_forward.default](a, b, p), torch.cdist(a, b, p))
-
-
 def _cut_by_sizes(inp: dict[str, Tensor]) -> Tensor:
     return torch.cat(inp["x"].split([1, 3, 2], 1)[::-1], 1)
 

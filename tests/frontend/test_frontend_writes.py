@@ -79,6 +79,17 @@ def test_gradient_of_a_table() -> None:
         torch.testing.assert_close(rule(*given), operator(*given))
 
 
+@pytest.mark.parametrize("bounds", [(0, 3, 1), (2, 5, 1), (1, 99, 2), (3, 3, 1)])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_gradients_of_slices(bounds: tuple[int, int, int], dim: int) -> None:
+    shape, operator = (5, 6, 4), _aten.slice_backward.default
+    gradient = torch.randn_like(torch.zeros(shape).movedim(dim, 0)[slice(*bounds)].movedim(0, dim))
+    assert torch.equal(RULES[operator](gradient, shape, dim, *bounds), operator(gradient, shape, dim, *bounds))
+    select, row = _aten.select_backward.default, torch.zeros(shape).select(dim, 1) + 1
+    for index in (0, 3, -1):
+        assert torch.equal(RULES[select](row, shape, dim, index), select(row, shape, dim, index))
+
+
 def test_what_is_left_alone() -> None:
     x = torch.zeros(4, 4)
     assert RULES[_aten.index_put.default](x, [x > 0], x[0]) is NotImplemented
