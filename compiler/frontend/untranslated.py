@@ -58,6 +58,16 @@ def weight_norm_backward(
     return g / length * (gradient - v * (along / length)), along
 
 
+def shift_left(x: torch.Tensor, bits: int) -> torch.Tensor:
+    """`x << bits`."""
+    return x * (1 << bits)
+
+
+def shift_right(x: torch.Tensor, bits: int) -> torch.Tensor:
+    """`x >> bits`, which keeps the sign."""
+    return torch.div(x, 1 << bits, rounding_mode="floor")
+
+
 def _over_others(x: torch.Tensor, dim: int) -> torch.Tensor:
     return x.sum([axis for axis in range(x.dim()) if axis != dim % x.dim()], keepdim=True)
 
@@ -68,4 +78,8 @@ RULES: dict[Any, Callable[..., Any]] = {
     _aten._weight_norm_interface.default: weight_norm,
     _aten._weight_norm_interface_backward.default: weight_norm_backward,
     _aten.bucketize.Tensor: bucketize,
+    _aten.__lshift__.Scalar: shift_left,
+    _aten.__rshift__.Scalar: shift_right,
+    _aten.bitwise_left_shift.Tensor_Scalar: shift_left,
+    _aten.bitwise_right_shift.Tensor_Scalar: shift_right,
 }

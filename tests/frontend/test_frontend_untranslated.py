@@ -34,3 +34,10 @@ def test_weights_of_given_lengths() -> None:
     saved = (gradient, v, g, forward(v, g, 0)[1], 0)
     for got, want in zip(RULES[backward](*saved), backward(*saved), strict=True):
         torch.testing.assert_close(got, want)
+
+
+def test_shifts() -> None:
+    x = torch.arange(-9, 9)
+    for bits in (0, 1, 3):
+        assert torch.equal(RULES[_aten.__lshift__.Scalar](x, bits), x << bits)
+        assert torch.equal(RULES[_aten.bitwise_right_shift.Tensor_Scalar](x, bits), x >> bits)
