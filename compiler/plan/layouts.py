@@ -125,7 +125,7 @@ def _settle(graph: MNGraph, node: MNNode, planning: _Planning) -> None:
             value.layout = PadLayout(value.shape, wish) if wish is not None else default_layout(value)
             tell(name, value.layout, _why_free(fixed is not None, wish is not None), node)
             _pad_with_zero(value)
-            how = None if wish is None else _special_download(wish)
+            how = None if wish is None or name in graph.params else _special_download(wish)
             if how is not None:
                 value.layout = PadLayout(value.shape, how.stored)
                 node.inputs[position] = _downloaded(graph, value, how)
