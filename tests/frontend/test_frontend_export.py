@@ -113,8 +113,8 @@ def test_random_state_and_module_are_unchanged() -> None:
     states = (torch.get_rng_state(), random.getstate(), np.random.get_state()[1].tolist())  # type: ignore[index]
 
     def step(inp: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        random.random(), np.random.rand()
-        return {"y": net[0](inp["x"]) + torch.rand(3).sum() * 0}
+        random.random(), np.random.rand(), torch.rand(3)  # drawn for nothing
+        return {"y": net[0](inp["x"]) + 0 * inp["x"].new_zeros(3).sum()}
 
     export(step, {"x": torch.ones(2, 3)})
     assert torch.equal(torch.get_rng_state(), states[0])
