@@ -186,3 +186,26 @@ def test_a_scalar_state_of_several_steps_goes_with_the_rates() -> None:
 def test_a_program_without_updates_has_nothing_to_fuse() -> None:
     nodes = [helper.make_node("Mul", ["g", "h"], ["x"]), helper.make_node("Add", ["x", "p"], ["g@sum"])]
     assert _kinds(_program(nodes, {"p": (4, 3)}, ["g@sum"])) == ["Mul", "Add"]
+
+
+def test_a_gradient_that_is_a_sum_stays_outside() -> None:
+    """A part of the sum has one source itself; taken in without the rest, the update would need its own result."""
+    torch.manual_seed(0)
+    model = torch.nn.Linear(6, 4)
+    optimizer = MNCoreSGD(model.parameters(), 0.1)
+
+    def step(inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        optimizer.zero_grad()
+        loss = model(inputs["x"]).pow(2).mean() + model(inputs["x"]).mean() + model(inputs["x"]).abs().mean()
+        loss.backward()
+        optimizer.step()
+        return {"loss": loss}
+
+    optimised = optimize(export(step, {"x": torch.randn(8, 6)}).model)
+    fused = _fused(optimised)
+    assert {node.op_type for node in fused} <= {"ChainerSGD"} and all(len(node.output) == 1 for node in fused)
+    onnx.checker.check_model(optimised)
+    known = {value.name for value in (*optimised.graph.input, *optimised.graph.initializer)}
+    for node in optimised.graph.node:
+        assert known >= {name for name in node.input if name}, node.name
+        known |= set(node.output)

@@ -72,6 +72,11 @@ def _update(root: ir.Value, order: dict[ir.Node, int]) -> list[ir.Node]:
         return []
     taken = [*_before(last, order, lambda node: _is_step(node, root)), last]
     outside = _of_the_gradient(taken, root)
+    # What the gradient is made of belongs to it, also where it has one source itself: else the update would need a
+    # value that needs the update.
+    for node in reversed(taken):
+        if any(reader in outside for value in node.outputs for reader, _ in value.uses()):
+            outside.add(node)
     return [node for node in taken if node not in outside]
 
 
