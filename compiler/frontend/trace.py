@@ -159,12 +159,15 @@ def _finish(
 
 
 def _check_random(graph: Graph) -> None:
-    """Numbers that a program drew by itself would be the same at every call."""
-    for node in graph.nodes:
+    """Numbers that a program drew by itself would be the same at every call; those drawn for nothing are dropped."""
+    for node in list(graph.nodes):
         target = node.target
         if not isinstance(target, torch._ops.OpOverload) or torch.Tag.nondeterministic_seeded not in target.tags:
             continue
         if target is torch.ops.aten.native_dropout.default and node.args[1] == 0:
+            continue
+        if not node.users:
+            graph.erase_node(node)
             continue
         source = (node.meta.get("custom") or {}).get(SOURCE_KEY, "")
         place = f" (at {source})" if source else ""

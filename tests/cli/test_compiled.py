@@ -76,9 +76,9 @@ def test_what_cannot_be_compiled(capsys: Capture, model: Path, tmp_path: Path) -
     assert "exists and is not a folder" in refused(capsys, 2, "compile", model, "--outdir", model)
     unknown = tmp_path / "unknown.onnx"
     strange = onnx.load(model)
-    strange.graph.node[2].op_type = "Cos"
+    strange.graph.node[2].op_type = "Atan"
     onnx.save(strange, unknown)
-    assert "Cos" in refused(capsys, 1, "compile", unknown, "--outdir", out)
+    assert "Atan" in refused(capsys, 1, "compile", unknown, "--outdir", out)
     assert not out.exists() and not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
