@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from compiler.errors import UnsupportedOperator
 from compiler.graph import MNGraph, MNNode, OnnxType
 from compiler.pfvm.operators.resampling import nearest_places
-
-if TYPE_CHECKING:
-    from compiler.plan.opening import Opener
+from compiler.plan.opener import Opener
 
 _FLOAT, _INT, _BOOL = OnnxType.FLOAT32, OnnxType.INT64, OnnxType.BOOL
 

@@ -9,15 +9,13 @@ element how many come before it.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from compiler.errors import UnsupportedOperator
 from compiler.graph import MNGraph, MNNode, OnnxType
-
-if TYPE_CHECKING:
-    from compiler.plan.opening import Opener
+from compiler.plan.opener import Opener
 
 _FLOAT, _INT, _BOOL = OnnxType.FLOAT32, OnnxType.INT64, OnnxType.BOOL
 #: Reduction of ScatterElements -> operator over updates, what it gives for none, operator with the data.

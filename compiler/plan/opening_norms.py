@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from compiler.graph import OnnxType
-
-if TYPE_CHECKING:
-    from compiler.plan.opening import Opener
+from compiler.plan.opener import Opener
 
 
 def _epsilon(o: Opener) -> str:

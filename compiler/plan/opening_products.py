@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from compiler.graph import MNGraph, MNNode, OnnxType
-
-if TYPE_CHECKING:
-    from compiler.plan.opening import Opener
+from compiler.plan.opener import Opener
 
 
 def _factor(o: Opener, name: str) -> float:

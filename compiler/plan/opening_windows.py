@@ -11,15 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from compiler.errors import UnsupportedOperator
 from compiler.graph import OnnxType
 from compiler.layers.image_layouts import MABS, TILE, channels_inside, split_axis
+from compiler.plan.opener import Opener
 from compiler.switch.windows import window_elements
-
-if TYPE_CHECKING:
-    from compiler.plan.opening import Opener
 
 STEPS = ("strides", "dilations")
 #: Long words of windows that a PE may hold, so that their copy in block float and the rest find room beside them.
