@@ -17,7 +17,7 @@ from runtime.executor import INSIDE, TO_DEVICE
 from runtime.host import to_array
 from runtime.observing import Observer, observed, observing
 from runtime.relocate import only_read, relocate, scratch_extents, together
-from runtime.specs import Spec, form_of, torch_dtype
+from runtime.specs import Spec, torch_dtype
 from runtime.transfer import image_of, pack, write_image
 
 if TYPE_CHECKING:
@@ -182,9 +182,11 @@ class BoardFunction(DeviceFunction):
             ((name, spec),) = specs.items()
             self._param_at[name] = self._params[name].place(spec)
             return self._param_at[name]
-        pattern = frozenset((form_of(spec), spec.addr - extent.start) for spec in specs.values())
-        known = set.intersection(*(self._params[name].runs(pattern) for name in specs))
-        run = min(known, key=lambda one: one.start) if known else DramRun(self._space, extent, pattern)
+        # Tensors of one form may lie in another order for another program: each must be where this program wants it.
+        known = set.intersection(
+            *(self._params[name].runs(spec, spec.addr - extent.start) for name, spec in specs.items())
+        )
+        run = min(known, key=lambda one: one.start) if known else DramRun(self._space, extent)
         for name, spec in specs.items():
             self._param_at[name] = run.start + spec.addr - extent.start
             self._params[name].place_in(run, spec, self._param_at[name])

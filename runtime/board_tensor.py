@@ -52,11 +52,10 @@ class DramSpace:
 class DramRun:
     """DRAM in which several tensors lie as a program wants them: some of its transfers bring parts of more than one.
 
-    pattern: forms and distances from the start.  It is given back when none of these tensors is left.
+    It is given back when none of these tensors is left.
     """
 
-    def __init__(self, space: DramSpace, extent: Extent, pattern: frozenset[tuple[Form, int]]) -> None:
-        self.pattern = pattern
+    def __init__(self, space: DramSpace, extent: Extent) -> None:
         self.start = space.allocate(self, extent.size, preferred=extent.start).start
 
 
@@ -146,9 +145,14 @@ class BoardTensor(DeviceTensor):
             self._copies.append(copy)
         return copy.addr
 
-    def runs(self, pattern: frozenset[tuple[Form, int]]) -> set[DramRun]:
-        """The runs with a pattern in which a copy lies."""
-        return {copy.run for copy in self._copies if copy.run is not None and copy.run.pattern == pattern}
+    def runs(self, spec: IOSpec, distance: int) -> set[DramRun]:
+        """The runs that hold a copy in the spec's form at this distance from their start."""
+        form = form_of(spec)
+        return {
+            copy.run
+            for copy in self._copies
+            if copy.run is not None and copy.addr == copy.run.start + distance and form_of(copy.spec) == form
+        }
 
     def place_in(self, run: DramRun, spec: IOSpec, addr: int) -> None:
         """Have a copy in the spec's form at an address of a run."""

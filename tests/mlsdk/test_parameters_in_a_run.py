@@ -38,3 +38,25 @@ def test_two_programs_share_a_run_and_see_new_values(tmp_path: Path) -> None:
         want = model(x).argmax(1)
         for step in (*steps, steps[0]):
             assert (step({"x": x})["y"].cpu() == want).float().mean() > 0.95
+
+
+def test_programs_that_want_parameters_of_one_form_in_different_orders(tmp_path: Path) -> None:
+    torch.manual_seed(4)
+    one, two = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
+    context = Context(MNDevice("mncore2:auto"))
+    context.registry.register("model", torch.nn.ModuleList([one, two]))
+    x = torch.randn(4, 8)
+    functions = {}
+    for name, (first, second) in {"forth": (one, two), "back": (two, one)}.items():
+        functions[name] = context.compile(
+            lambda inp, first=first, second=second: {"y": second(torch.relu(first(inp["x"])))},
+            {"x": x},
+            tmp_path / name,
+            training=False,
+        )
+    want = {"forth": two(torch.relu(one(x))), "back": one(torch.relu(two(x)))}
+    for name in ("forth", "back", "forth", "forth", "back"):
+        torch.testing.assert_close(functions[name]({"x": x})["y"].cpu(), want[name].detach(), rtol=0, atol=1e-2)
+    for parameter in (*one.parameters(), *two.parameters()):
+        proxy = context.get_registered_value_proxy(parameter)
+        torch.testing.assert_close(proxy.cpu(), parameter.detach(), rtol=0, atol=1e-2)
