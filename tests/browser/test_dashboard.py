@@ -50,6 +50,7 @@ def test_all_pages_are_reached_by_clicks(page: Any, url: str, folder: Path) -> N
     page.goto(url)
     for name in NAVIGATION.values():
         page.click(f"nav a:text-is('{name}')")
+        page.wait_for_load_state()  # with the style sheet, which decides the width
         assert page.locator("h1").inner_text() == name
         assert page.locator("nav a[aria-current]").inner_text() == name
         assert page.locator(".path").inner_text() == str(folder)
@@ -206,6 +207,7 @@ def test_logs(page: Any, url: str, folder: Path) -> None:
         page.click(f".choose a:text-is('{name}')")
         text = (folder / name).read_text()
         assert page.locator("#text").text_content().strip() == text.strip()
+    page.wait_for_load_state()  # the box filters once the script has run
     page.fill("input[data-filter]", "phase")
     lines = page.locator("#text").text_content().splitlines()
     assert lines == [line for line in text.splitlines() if "phase" in line] and lines
