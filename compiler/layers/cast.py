@@ -160,7 +160,8 @@ class Cast(Layer):
     def reference(self, node: MNNode, graph: MNGraph, inputs: Sequence[Raw]) -> list[Raw]:
         kinds = self._kinds(node, graph)
         if kinds == (HALF, FLOAT):
-            return [halfmath.half_to_float(inputs[0]).view(np.uint32)]
+            # It goes through the MAU, whose zeros are +0 (numerics.md 2.1).
+            return [(halfmath.half_to_float(inputs[0]) + np.float32(0)).view(np.uint32)]
         if kinds == (FLOAT, HALF):
             return [halfmath.float_to_half(inputs[0].view(np.float32))]
         made = graph.values[node.outputs[0]].dtype.raw_dtype
