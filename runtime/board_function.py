@@ -70,6 +70,8 @@ class BoardFunction(DeviceFunction):
     def __call__(self, inputs: Mapping[str, torch.Tensor | DeviceTensor]) -> dict[str, DeviceTensor]:
         """Transpose the inputs that come from the host, queue the run and return; reading a result waits for it."""
         self._executor.check()
+        for tensor in self._params.values():
+            tensor.hold()
         with self._executor.clocked(TO_DEVICE):
             images = {name: _image(spec, inputs[name]) for name, spec in self._inputs.items()}
         results = {

@@ -160,6 +160,11 @@ class BoardTensor(DeviceTensor):
         if all(copy.addr != addr for copy in self._copies):
             self._copies.append(_Copy(spec, addr, current=False, run=run))
 
+    def hold(self) -> None:
+        """Take the present contents of the user's own tensor, for a call that reads them later."""
+        if self._is_reference:
+            self._host_value()
+
     def settle(self, spec: IOSpec, addr: int) -> None:
         """Make the copy in the spec's form at an address current."""
         self._refresh(self._at(spec, addr))

@@ -153,7 +153,14 @@ class Upload(Move):
 
     def emit(self, node: MNNode, ctx: EmitContext, asm: Asm) -> None:
         if len(node.inputs) > 1:
-            upload_together(asm, _parts(node.inputs, node.outputs, ctx))
+            # Results with a place of their own are moved one by one when the program is; only what goes over
+            # parameters keeps its neighbours.
+            kept = {ctx.graph.values[name].addr for name in ctx.graph.params}
+            parts = _parts(node.inputs, node.outputs, ctx)
+            upload_together(asm, [part for part in parts if part.dram in kept])
+            for part in parts:
+                if part.dram not in kept:
+                    upload_together(asm, [part])
             return
         place = ctx.stream(node.inputs[0])
         earlier = itertools.takewhile(lambda other: other is not node, ctx.graph.nodes)

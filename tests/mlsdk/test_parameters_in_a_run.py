@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 import torch
 
-from mlsdk import Context, MNDevice, set_tensor_name_in_module, storage
+from mlsdk import (
+    Context,
+    MNCoreAdam,
+    MNDevice,
+    set_buffer_name_in_optimizer,
+    set_tensor_name_in_module,
+    storage,
+)
 from runtime.app import App
 from runtime.dram import Extent
 from runtime.relocate import together
@@ -60,3 +69,29 @@ def test_programs_that_want_parameters_of_one_form_in_different_orders(tmp_path:
     for parameter in (*one.parameters(), *two.parameters()):
         proxy = context.get_registered_value_proxy(parameter)
         torch.testing.assert_close(proxy.cpu(), parameter.detach(), rtol=0, atol=1e-2)
+
+
+@pytest.mark.slow
+def test_results_that_fill_their_slots_are_moved_one_by_one(tmp_path: Path) -> None:
+    """Two new weights of 1,024 long words lie behind each other, yet each has a place of its own on the board."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 64))
+    optimizer = MNCoreAdam(model.parameters(), 1e-3)
+    context = Context(MNDevice("mncore2:auto"))
+    set_tensor_name_in_module(model, "net")
+    set_buffer_name_in_optimizer(optimizer, "optimizer")
+    for parameter in model.parameters():
+        context.register_param(parameter)
+    context.register_optimizer_buffers(optimizer)
+
+    def step(inp: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        optimizer.zero_grad()
+        loss = (model(inp["x"]) - inp["x"]).square().mean()
+        loss.backward()
+        optimizer.step()
+        return {"loss": loss}
+
+    x = torch.randn(50, 64)
+    train = context.compile(step, {"x": x}, storage.path(str(tmp_path)), options={"scheduler": "spill_opt"})
+    losses = [train({"x": x})["loss"].item() for _ in range(4)]
+    assert losses == sorted(losses, reverse=True)
