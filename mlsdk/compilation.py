@@ -66,7 +66,7 @@ def compile_app(device: Device, registry: Registry, request: Request) -> App:
     simulations = Path(caching.directory) / CODEGEN if caching is not None and caching.enable_codegen_cache else None
     if not request.quiet:
         warn_about_other(request.target, key)
-        for notice in options.notices():
+        for notice in (*options.notices(), *_forgotten(exported, registered)):
             _log.warning("%s", notice)
     with staged(request.target) as stage:
         if cache is not None and cache.restore(key, stage):
@@ -117,6 +117,18 @@ def _sample(value: TensorLike) -> torch.Tensor:
 def _registered(exported: Exported, registry: Registry) -> frozenset[str]:
     """Parameters of the program that live in the registry; the others are constants of the program."""
     return frozenset(name for name, tensor in exported.params.items() if registry.contains(tensor))
+
+
+def _forgotten(exported: Exported, registered: frozenset[str]) -> list[str]:
+    """A notice about tensors that the function changes on the device, from where nothing will bring them back."""
+    names = [name for name in exported.updates if name not in registered]
+    if not names:
+        return []
+    shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+    return [
+        f"the function changes {len(names)} tensor(s) that are not registered ({shown}): `synchronize` will not bring "
+        "the new contents back; use register_param, register_buffer or register_optimizer_buffers"
+    ]
 
 
 def _key(

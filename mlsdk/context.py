@@ -119,6 +119,8 @@ class Context:
         the device as specs of another compiled function say.  Raises CompileError or CompileOptionError.
         """
         self._check_open()
+        if not isinstance(inputs, Mapping):
+            raise CompileError(f'inputs: expected a mapping such as {{"x": x}}, got {type(inputs).__name__}')
         _check_exporter(export_kwargs)
         if optimizers is not None or (options or {}).get("backprop"):
             check_request(optimizers, self._registry.legacy_optimizers)

@@ -63,6 +63,8 @@ class Registry:
 
     def add(self, tensor: torch.Tensor) -> Entry:
         """Register one named tensor.  The device reads its contents when a program first needs them."""
+        if not isinstance(tensor, torch.Tensor):
+            raise RegistrationError(f"expected a tensor, got {type(tensor).__name__}")
         name = get_tensor_name(tensor)
         if name is None:
             raise RegistrationError(

@@ -217,7 +217,7 @@ ENVIRONMENT: tuple[OptionRecord, ...] = (
         26,
         "CODEGEN_FORCE_ATTENTION_GRAD_AFTER_FORWARD",
         "Schedule gradients of attention after the forward pass.",
-        note="there is no attention operator",
+        note="attention is opened into products and a softmax; no operator of its own is left to be ordered",
     ),
     _variable(
         27,

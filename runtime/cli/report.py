@@ -34,6 +34,8 @@ def report(
     if every and top is not None:
         raise UsageError("--top shortens the table of layers; --all shows everything: give one of them")
     content = read_report(existing(folder, "folder"))
+    if not isinstance(content.get("vsm_cycles"), int):
+        raise CommandError(f"{folder} holds no report of a program for the chip: it names no vsm_cycles")
     checks = sums(content)
     if json:
         print_json({**content, "adds_up": all(check.holds for check in checks), "sums": [_plain(c) for c in checks]})

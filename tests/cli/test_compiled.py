@@ -82,6 +82,12 @@ def test_what_cannot_be_compiled(capsys: Capture, model: Path, tmp_path: Path) -
     assert not out.exists() and not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.parametrize("text", ["{}", '{"vsm_cycles": "many"}', "[]", "{"])
+def test_what_is_no_report(capsys: Capture, tmp_path: Path, text: str) -> None:
+    (tmp_path / "report.json").write_text(text)
+    assert "no report" in refused(capsys, 1, "report", tmp_path)
+
+
 def test_report_adds_up(capsys: Capture, compiled: Path) -> None:
     data = ok(capsys, "report", compiled, "--json").json
     written = json.loads((compiled / "report.json").read_text())
