@@ -50,8 +50,10 @@ def download_together(asm: Asm, parts: Sequence[Part]) -> None:
 
 
 def upload_together(asm: Asm, parts: Sequence[Part]) -> None:
-    """Local memory -> DRAM; parts that do not follow each other there go by transfers of their own."""
-    half = 0
+    """Local memory -> DRAM; parts that do not follow each other there go by transfers of their own, each from its own
+    place in L2BM: the transfers before may still be reading.
+    """
+    half = l2 = 0
     for run in _runs(parts):
         first, use = run[0].dram, run[0].route.l2b
         for part in run:
@@ -59,9 +61,11 @@ def upload_together(asm: Asm, parts: Sequence[Part]) -> None:
                 half = 1 - half
                 skip = part.route.l2_count(start) if start else 0
                 pe_to_l1(asm, part.route, half, part.lm, part.addr + 2 * start, count)
-                l1_to_l2(asm, part.route, half, count, part.place(first) + skip)
+                l1_to_l2(asm, part.route, half, count, l2 + part.place(first) + skip)
         bank = "@.0" if use is L2bUse.GROUPS else ""
-        asm.mv(UP[use], run[-1].place(first) + run[-1].size, f"$lc0{bank} $d{first}")
+        size = run[-1].place(first) + run[-1].size
+        asm.mv(UP[use], size, f"$lc{l2}{bank} $d{first}")
+        l2 += size
     asm.wait_all()
 
 

@@ -10,10 +10,16 @@ from onnx import ModelProto, helper
 
 from compiler.codegen import compile_model
 from compiler.compiled import Compiled
+from compiler.emit.asm import Asm
+from compiler.emit.joint import Part, upload_together
+from compiler.emit.transfer import Route
 from compiler.options import Options
 from hw.engine import execute
 from hw.program import Mv
 from hw.state import Board
+from isa.assemble import assemble
+from isa.debugger import sanitize
+from isa.pack import pack, vsm_text
 from tests.compiler import machine, models
 
 NAMES = ("a", "b", "c", "d")
@@ -87,3 +93,14 @@ def test_programs_without_joint_transfers_compute_the_same(given: dict[str, Any]
     found, expected = _run(alone, 2), _expected(2)
     for name in NAMES:
         np.testing.assert_array_equal(found[name], expected[name])
+
+
+def test_parts_that_lie_apart_leave_by_transfers_from_places_of_their_own() -> None:
+    route = Route.of(_compile({}).params["a"].layout)
+    asm = Asm()
+    upload_together(asm, [Part(route, dram, "m", 4 * k) for k, dram in enumerate((0, 1024, 1040, 4096))])
+    lines = assemble("\n".join(asm.lines), check_hazards=False).lines
+    program = assemble(vsm_text(pack(lines)))
+    assert sum(isinstance(line, Mv) for line in program.lines) == 3
+    found = sanitize(program, Board(), mode="warn")
+    assert [finding.message for finding in found if finding.family != "uninitialised"] == []
