@@ -87,7 +87,7 @@ def _build_for_pfvm(
         outputs=_value_specs(graph.output),
         params=params,
         values={name: to_array(exported.params[name]) for name in params},
-        registered=registered & set(params),
+        registered=registered & {*params, *exported.updates},
         updates=exported.updates,
         ignored_inputs=_ignored(exported, inputs),
     )
@@ -121,7 +121,7 @@ def _build_for_chip(
         params=compiled.params,
         images=compiled.images,
         values={name: data for name, data in compiled.values.items() if name not in compiled.images},
-        registered=registered & set(compiled.params),
+        registered=registered & {*compiled.params, *exported.updates},
         updates=exported.updates,
         ignored_inputs=_ignored(exported, compiled.inputs),
         report=compiled.report,

@@ -194,6 +194,7 @@ class Context:
     def _load(self, name: str, app: App) -> CompiledFunction:
         own = {key: self._parameter(key, app) for key in app.params if key not in app.images}
         params = {key: own[app.images.get(key, key)] for key in app.params}
+        params |= {key: self._written(key, app) for key in app.updates if key not in app.params}
         function = self._device.backend.load_function(app, params)
         compiled = CompiledFunction(name, app, function, self._check_open)
         self._functions.add(compiled)
@@ -204,6 +205,14 @@ class Context:
         if key not in app.values:
             raise AppFileError(f"the program file has no contents for its parameter {key!r}; compile again")
         contents = to_tensor(app.values[key], torch_dtype(app.params[key].onnx_dtype))
+        if key in app.registered:
+            return self._registry.named(key, contents).value
+        return self._device.backend.tensor(contents)
+
+    def _written(self, key: str, app: App) -> DeviceTensor:
+        """The device's tensor of a parameter that the program writes without ever reading it."""
+        spec = app.outputs[app.updates[key]]
+        contents = torch.zeros(spec.shape, dtype=torch_dtype(spec.onnx_dtype))
         if key in app.registered:
             return self._registry.named(key, contents).value
         return self._device.backend.tensor(contents)

@@ -47,6 +47,7 @@ class BoardFunction(DeviceFunction):
         self._space = space
         self._executor = space.executor
         self._params = {name: params[name] for name in app.params}
+        self._changed = {name: params[name] for name in app.updates}
         self._inputs = {name: _chip_spec(spec) for name, spec in app.inputs.items()}
         self._outputs = {name: _chip_spec(spec) for name, spec in app.outputs.items()}
         self._param_specs = {name: _chip_spec(spec) for name, spec in app.params.items()}
@@ -54,7 +55,7 @@ class BoardFunction(DeviceFunction):
         self._in_place = {
             output
             for param, output in self._updates.items()
-            if _extent(self._outputs[output]) == _extent(self._param_specs[param])
+            if param in self._param_specs and _extent(self._outputs[output]) == _extent(self._param_specs[param])
         }
         self._at: dict[str, int] = {}
         self._slots: dict[str, DramSlot] = {}
@@ -109,7 +110,7 @@ class BoardFunction(DeviceFunction):
             if output in self._in_place:
                 self._params[param].updated_in_place(self._param_specs[param], self._param_at[param])
             else:
-                self._params[param].adopt(results[output])
+                self._changed[param].adopt(results[output])
 
     def _home(self, name: str, value: np.ndarray | BoardTensor) -> int | None:
         """Where an input can be read without being moved.  A parameter may change while the program runs."""

@@ -59,6 +59,7 @@ class PfvmFunction(DeviceFunction):
         self._device = torch_device
         self._program = PfvmProgram(onnx.load_from_string(app.code), str(torch_device))
         self._params = {name: params[name] for name in app.params}
+        self._changed = {name: params[name] for name in app.updates}
         self._inputs = dict(app.inputs)
         self._outputs = list(app.outputs)
         self._updates = dict(app.updates)
@@ -69,7 +70,7 @@ class PfvmFunction(DeviceFunction):
         feeds |= {name: tensor.value for name, tensor in self._params.items()}
         results = self._program(feeds)
         for param, output in self._updates.items():
-            self._params[param].adopt(results[output].clone())
+            self._changed[param].adopt(results[output].clone())
         hidden = set(self._updates.values())
         return {name: PfvmTensor(results[name], self._device) for name in self._outputs if name not in hidden}
 

@@ -15,12 +15,16 @@ from compiler.layout.l2b import L2bUse
 
 @dataclass(frozen=True)
 class Part:
-    """A value of a joint transfer: its route, its place in DRAM and in local memory ("m" or "n", word address)."""
+    """A value of a joint transfer: its route, its place in DRAM and in local memory ("m" or "n", word address).
+
+    alone: whether it goes by a transfer of its own although it lies beside another.
+    """
 
     route: Route
     dram: int
     lm: str
     addr: int
+    alone: bool = False
 
     @property
     def size(self) -> int:
@@ -73,7 +77,7 @@ def _runs(parts: Sequence[Part]) -> list[list[Part]]:
     runs: list[list[Part]] = []
     for part in parts:
         before = runs[-1][-1] if runs else None
-        if before is not None and part.place(before.dram) == before.size:
+        if before is not None and not (part.alone or before.alone) and part.place(before.dram) == before.size:
             runs[-1].append(part)
         else:
             runs.append([part])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from compiler.emit.asm import Asm
@@ -157,10 +158,7 @@ class Upload(Move):
             # parameters keeps its neighbours.
             kept = {ctx.graph.values[name].addr for name in ctx.graph.params}
             parts = _parts(node.inputs, node.outputs, ctx)
-            upload_together(asm, [part for part in parts if part.dram in kept])
-            for part in parts:
-                if part.dram not in kept:
-                    upload_together(asm, [part])
+            upload_together(asm, [replace(part, alone=part.dram not in kept) for part in parts])
             return
         place = ctx.stream(node.inputs[0])
         earlier = itertools.takewhile(lambda other: other is not node, ctx.graph.nodes)

@@ -95,3 +95,42 @@ def test_results_that_fill_their_slots_are_moved_one_by_one(tmp_path: Path) -> N
     train = context.compile(step, {"x": x}, storage.path(str(tmp_path)), options={"scheduler": "spill_opt"})
     losses = [train({"x": x})["loss"].item() for _ in range(4)]
     assert losses == sorted(losses, reverse=True)
+
+
+class _Last(torch.nn.Module):
+    """Keeps what it saw last, and never reads it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("last", torch.zeros(4, 5))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            self.get_buffer("last").copy_(x * 2)
+        return x + 1
+
+
+@pytest.mark.parametrize("device", ["pfvm:cpu", "mncore2:auto"])
+@pytest.mark.parametrize("registered", [True, False])
+def test_a_buffer_that_is_only_written(tmp_path: Path, device: str, registered: bool) -> None:
+    model, context = _Last(), Context(MNDevice(device))
+    if registered:
+        context.registry.register("model", model)
+    else:
+        set_tensor_name_in_module(model, "model")
+    last, x = model.get_buffer("last"), torch.arange(20.0).reshape(4, 5)
+    step = context.compile(lambda inp: {"y": model(inp["x"])}, {"x": x}, tmp_path / "step")
+    for number in range(2):
+        assert torch.equal(step({"x": x + number})["y"].cpu(), x + number + 1)
+        context.synchronize()
+        assert torch.equal(last, (x + number) * 2 if registered else torch.zeros(4, 5))
+    if registered:
+        reader = context.compile(lambda inp: {"y": inp["x"] + last}, {"x": x}, tmp_path / "reader")
+        assert torch.equal(reader({"x": x})["y"].cpu(), x + (x + 1) * 2)
+        other = Context(MNDevice(device))
+        again = other.load_codegen_dir(tmp_path / "step")
+        again({"x": x})
+        other.registry.register("model", fresh := _Last())
+        again({"x": x + 3})
+        other.synchronize()
+        assert torch.equal(fresh.get_buffer("last"), (x + 3) * 2)
