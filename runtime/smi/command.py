@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 the device is unknown or held by a process, or its files c
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -162,6 +163,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(f"{error}; see gpfn3-smi {word} --help", USAGE)
     except MLSDKError as error:
         return _say(str(error), FAILED)
+    except BrokenPipeError:
+        # The reader has seen enough (`| head`); nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         return _say(f"{error.filename}: {error.strerror}", FAILED)
     return OK
