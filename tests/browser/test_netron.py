@@ -61,12 +61,18 @@ def test_every_model_is_drawn(page: Any, url: str, folder: Path, name: str) -> N
     for value in (*model.graph.input, *model.graph.output):
         assert texts[value.name] >= 1 or value.name in {entry.name for entry in model.graph.initializer}, value.name
     gemms = [node for node in model.graph.node if node.op_type == "Gemm"]
-    shown = ""
+    shown = before = now = ""
     for at in range(len(gemms)):
         frame.locator("g.node:has(text:text-is('Gemm'))").nth(at).locator("text").first.click(force=True)
         frame.locator("#sidebar-content input").first.wait_for()
-        shown += frame.locator("#sidebar-content").inner_html()
+        for _ in range(100):  # the text of the node before stays until the sidebar has been filled anew
+            now = frame.locator("#sidebar-content").inner_html()
+            if now != before:
+                break
+            page.wait_for_timeout(50)
+        shown, before = shown + now, now
         page.keyboard.press("Escape")
+        page.wait_for_timeout(500)  # the sidebar slides away, and would take the next click
     assert gemms and all(f'"{node.name}"' in shown or f">{node.output[0]}<" in shown for node in gemms), shown
 
 
